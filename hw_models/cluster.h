@@ -1,0 +1,75 @@
+// The cluster as a graph: GPUs, NVSwitches or pairwise links, PCIe switches, NICs, leaf and spine switches.
+// Boost.Graph is seen by cluster.cpp only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hw_models/fabric.h"
+#include "hw_models/node.h"
+#include "hw_models/units.h"
+
+namespace hw_models {
+
+enum class DeviceKind : std::uint8_t { kGpu, kScaleUpSwitch, kPcieSwitch, kHostBridge, kNic, kLeaf, kSpine };
+enum class LinkClass : std::uint8_t { kScaleUp, kPcie, kHostBridge, kNicPort, kUplink };
+const char* name(DeviceKind kind);
+const char* name(LinkClass kind);
+
+struct DeviceId {
+  std::uint32_t value = 0;
+  auto operator<=>(const DeviceId&) const = default;
+};
+struct LinkId {
+  std::uint32_t value = 0;
+  auto operator<=>(const LinkId&) const = default;
+};
+
+/// Full duplex: `bandwidth` in each direction. A link may stand for a trunk of equal parallel cables.
+struct Link {
+  DeviceId a, b;
+  LinkClass kind = LinkClass::kPcie;
+  BytesPerSecond bandwidth{};
+  Seconds latency{};
+};
+
+struct ClusterSpec {
+  NodeSpec node;
+  int nodes = 1;
+  FabricSpec fabric;
+};
+
+class Cluster {
+ public:
+  /// Throws std::invalid_argument naming the field when the spec is contradictory (nodes > 1 without NICs, ...).
+  explicit Cluster(const ClusterSpec& spec);
+  ~Cluster();
+  Cluster(Cluster&&) noexcept;
+
+  const ClusterSpec& spec() const;
+  int gpus() const;  ///< global GPU index: node * gpus per node + local index
+  int node_of(int gpu) const;
+  /// Index of the scale-up (NVLink) domain; GPUs of one domain reach each other without a NIC.
+  int domain_of(int gpu) const;
+  DeviceId gpu(int gpu) const;
+  DeviceKind kind(DeviceId device) const;
+  std::string name(DeviceId device) const;  ///< "node3/gpu5", "node3/nic2", "leaf7", ...
+  std::size_t devices() const;
+  std::size_t links() const;
+  const Link& link(LinkId link) const;
+  /// Global index of the NIC that `gpu` uses by affinity, -1 without NICs. Several GPUs may share one.
+  int nic_of(int gpu) const;
+
+  /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines), one trunk
+  /// stands for all of them. Two GPUs of one scale-up domain never leave it; others go GPU - PCIe - NIC - leaf ...
+  std::vector<LinkId> route(int from_gpu, int to_gpu) const;
+
+ private:
+  struct Graph;
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace hw_models

@@ -1,0 +1,28 @@
+// The network between nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hw_models/units.h"
+
+namespace hw_models {
+
+enum class FabricKind : std::uint8_t {
+  kRailOptimized,  ///< NIC i of every node of a unit hangs on leaf i; spines join the leaves
+  kFatTree,        ///< all NICs of a node hang on one leaf
+  kNone            ///< a single node
+};
+
+struct FabricSpec {
+  std::string name;  ///< catalogue name, e.g. "infiniband-ndr"
+  FabricKind kind = FabricKind::kRailOptimized;
+  int nodes_per_unit = 32;      ///< nodes under one set of leaves
+  double oversubscription = 1;  ///< leaf downlink : uplink capacity, >= 1
+  double efficiency = 0.9;      ///< payload share of the line rate that a collective reaches, (0, 1]
+  Seconds switch_latency{};     ///< one switch
+  Seconds endpoint_latency{};   ///< NIC to NIC software and DMA cost of one message, without switches
+  Watts power_per_port{};       ///< switch share and transceivers
+};
+
+}  // namespace hw_models

@@ -1,0 +1,30 @@
+// One accelerator as its data sheet and its driver describe it.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "hw_models/dtype.h"
+#include "hw_models/units.h"
+
+namespace hw_models {
+
+/// Dense peaks only (never with sparsity). Source of every figure: the `source` lines of its catalogue file.
+struct GpuSpec {
+  std::string name;  ///< catalogue name, e.g. "h100-sxm-80gb"
+  std::string vendor, architecture;
+  int multiprocessors = 1;  ///< SMs or CUs
+  double boost_clock_hz = 0;
+  std::array<FlopsPerSecond, kDTypes.size()> matrix_peak{};  ///< by DType; 0 = not supported
+  FlopsPerSecond vector_peak{};                              ///< fp32 outside the matrix units
+  Bytes memory{};  ///< what the driver reports as total, not the marketing figure
+  BytesPerSecond memory_bandwidth{};
+  Bytes l2{};
+  double matrix_efficiency = 0.8;      ///< best measured dense matmul over peak, (0, 1]
+  double memory_efficiency = 0.85;     ///< best measured streaming bandwidth over peak, (0, 1]
+  Watts idle_power{}, active_power{};  ///< per GPU; active = board power limit
+
+  FlopsPerSecond peak(DType dtype) const { return matrix_peak[static_cast<std::size_t>(dtype)]; }
+};
+
+}  // namespace hw_models

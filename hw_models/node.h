@@ -1,0 +1,39 @@
+// A server: how its GPUs reach each other and the network.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hw_models/units.h"
+
+namespace hw_models {
+
+enum class ScaleUpKind : std::uint8_t {
+  kSwitch,  ///< NVSwitch: any pair at the full per-GPU rate
+  kMesh,    ///< every pair has its own link; a pair gets `pair_bandwidth`
+  kPairs,   ///< NVLink bridges between GPU 2i and 2i+1, PCIe otherwise
+  kNone     ///< PCIe only
+};
+
+/// Bandwidths are per direction. `scale_up_domain` > `gpus` means that several nodes share one NVLink domain (NVL72).
+struct NodeSpec {
+  std::string name;  ///< catalogue name, e.g. "dgx-h100"
+  std::string gpu;   ///< catalogue name of its GPU
+  int gpus = 8;
+  ScaleUpKind scale_up = ScaleUpKind::kSwitch;
+  int scale_up_domain = 8;              ///< GPUs that reach each other without a NIC
+  BytesPerSecond scale_up_bandwidth{};  ///< per GPU, all links together
+  BytesPerSecond pair_bandwidth{};      ///< between two GPUs; equals scale_up_bandwidth behind a switch
+  Seconds scale_up_latency{};           ///< one hop, GPU to GPU
+  int nics = 8;                         ///< compute NICs; 0 = the node cannot leave itself
+  BytesPerSecond nic_bandwidth{};       ///< of one NIC
+  int gpus_per_pcie_switch = 1;         ///< GPUs and NICs are spread over the switches evenly, in index order
+  int numa_domains = 2;
+  BytesPerSecond pcie_bandwidth{};  ///< x16 slot, per direction
+  Seconds pcie_latency{};           ///< one hop
+  Watts overhead_power{};           ///< the node without its GPUs, under load
+  double usd_per_hour = 0;          ///< on demand, whole node; 0 = unknown
+  std::string price_date;
+};
+
+}  // namespace hw_models

@@ -1,0 +1,22 @@
+// What a software stack costs around its kernels: prices, never part of the Program.
+#pragma once
+
+#include <string>
+
+#include "hw_models/units.h"
+
+namespace hw_models {
+
+struct SoftwareSpec {
+  std::string name;                  ///< catalogue name, e.g. "megatron-core"
+  Seconds kernel_launch{};           ///< host time to issue one kernel
+  Seconds collective_launch{};       ///< host time to issue one collective or send/receive
+  Seconds synchronize{};             ///< host time of a device synchronisation once the device is done
+  Seconds step_overhead{};           ///< host time per step outside all kernels (logging, data, Python)
+  Seconds kernel_gap{};              ///< device-side minimum between dependent kernels
+  double allocator_overhead = 0.05;  ///< reserved / allocated - 1: cache and fragmentation
+  Bytes context{};                   ///< driver context and library workspaces
+  Bytes communicator{};              ///< NCCL buffers per communicator
+};
+
+}  // namespace hw_models

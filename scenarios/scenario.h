@@ -1,0 +1,51 @@
+// A loaded scenario: everything a verb needs, in plain values.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw_models/cluster.h"
+#include "hw_models/gpu.h"
+#include "scenarios/catalog.h"
+#include "strategies/model.h"
+#include "strategies/plan.h"
+#include "strategies/training.h"
+
+namespace scenarios {
+
+struct PriceSpec {
+  double usd_per_gpu_hour = 0;         ///< 0 = unknown; from the node's catalogue price unless given
+  std::optional<double> usd_per_node;  ///< bought: price of a node ...
+  double years = 4;                    ///< ... written off over these years of use
+  double power_usd_per_kwh = 0;        ///< added when bought
+  double pue = 1.2;
+  std::string source;  ///< where usd_per_gpu_hour comes from
+};
+
+struct Scenario {
+  std::string name;  ///< file name without folder, or "-" for standard input
+  strategies::ModelSpec model;
+  strategies::TrainingSpec training;
+  strategies::PlanSpec plan;
+  hw_models::ClusterSpec cluster;
+  hw_models::GpuSpec gpu;
+  PriceSpec price;
+  SoftwareStack software;
+  std::vector<std::string> warnings;
+};
+
+/// "plan.tensor=4": lies over the file before it is checked; findings name it as --set.
+struct Override {
+  std::string path, value;
+};
+
+/// Loads `path` ("-" = standard input). Throws InputError with all findings.
+Scenario load_scenario(const std::filesystem::path& path, const Catalog& catalog,
+                       const std::vector<Override>& overrides = {});
+/// The same for text already read; relative paths in it are relative to `folder`.
+Scenario load_scenario_text(const std::string& text, const std::string& file, const std::filesystem::path& folder,
+                            const Catalog& catalog, const std::vector<Override>& overrides = {});
+
+}  // namespace scenarios

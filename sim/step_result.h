@@ -1,0 +1,46 @@
+// What a simulated step yields.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "strategies/program/interpreter.h"
+
+namespace sim {
+
+/// Where the time of the compute lane goes. An idle nanosecond belongs to what it waits for.
+enum class TimeKind : std::uint8_t {
+  kCompute,
+  kRecompute,
+  kOptimizer,
+  kHost,
+  kExposedTensor,
+  kExposedData,
+  kExposedPipeline,
+  kExposedContext,
+  kExposedExpert,
+  kBubble,
+  kImbalance,
+  kStraggler,
+  kDataStall,
+  kOther
+};
+inline constexpr int kTimeKinds = 14;
+const char* name(TimeKind kind);  ///< JSON key: "compute", "recompute", ..., "exposed_tensor", ...
+
+using Breakdown = std::array<std::int64_t, kTimeKinds>;  ///< nanoseconds
+
+struct RoleResult {
+  std::int64_t step_end_ns = 0;  ///< end of its last operation in the last step
+  Breakdown breakdown{};         ///< of one steady step; sums to StepResult::step_ns
+};
+
+struct StepResult {
+  std::int64_t step_ns = 0;  ///< one steady step: from update k to update k + 1
+  std::vector<RoleResult> roles;
+  Breakdown mean{};                                  ///< over ranks (roles weighted by their ranks), sums to step_ns
+  std::vector<strategies::OperationRecord> records;  ///< of the last step, one representative per role; if asked for
+};
+
+}  // namespace sim

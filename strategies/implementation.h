@@ -1,0 +1,32 @@
+// What the software stack decides about the operations. Part of the Program and its fingerprint.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hw_models/kernel.h"
+
+namespace strategies {
+
+struct Implementation {
+  std::string name = "megatron-core";
+  hw_models::AttentionKernel attention = hw_models::AttentionKernel::kFlash;
+  hw_models::DType gradient = hw_models::DType::kFp32;  ///< accumulation and reduction
+  hw_models::DType parameter_gather = hw_models::DType::kBf16;
+  hw_models::DType logits = hw_models::DType::kFp32;
+  bool dropout = false;  ///< masks are kept
+  bool fused_cross_entropy = true;
+  bool fused_elementwise = true;         ///< bias + activation, bias + dropout + add in one pass
+  bool overlap_gradient_reduce = true;   ///< buckets start inside the last backward
+  bool overlap_parameter_gather = true;  ///< ZeRO-1 gathers run ahead of the next forward
+  bool overlap_weight_gradient = true;   ///< tensor all-reduce of input gradients runs beside the weight gradients
+  bool blocking_sends = false;           ///< compute waits for its own send
+  bool master_weights = true;            ///< fp32 copy in the optimizer
+  bool cuda_graphs = false;              ///< one host launch per block
+  bool gradient_norm = true;             ///< global gradient norm before the update (clipping)
+  bool loss_read = true;                 ///< host reads the loss once a step
+  std::int64_t bucket_parameters = 40'000'000;  ///< gradients per bucket; 0 = one bucket
+  std::int64_t vocabulary_multiple = 128;       ///< padded to a multiple of this x tensor; 0 = none
+};
+
+}  // namespace strategies

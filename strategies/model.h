@@ -1,0 +1,77 @@
+// A transformer's shape: what decides its operations, parameters and activations.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hw_models/kernel.h"
+
+namespace strategies {
+
+enum class PositionKind : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
+enum class Activation : std::uint8_t { kGelu, kSilu, kSquaredRelu, kRelu };
+
+/// Mixture of experts in every `frequency`-th layer after the first `leading_dense_layers`.
+struct ExpertSpec {
+  int experts = 0;  ///< routed experts per layer
+  int per_token = 0;
+  std::int64_t ffn = 0;         ///< width of one routed expert
+  std::int64_t shared_ffn = 0;  ///< total width of the shared experts, 0 = none
+  int leading_dense_layers = 0;
+  int frequency = 1;
+  bool shared_gate = false;  ///< a hidden -> 1 gate on the shared expert (Qwen1.5-MoE)
+  bool router_bias = false;
+};
+
+/// Multi-head latent attention (DeepSeek). query_rank 0 = queries are not compressed.
+struct LatentAttention {
+  std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, nope_dim = 0, value_dim = 0;
+};
+
+struct ModelSpec {
+  std::string name;
+  int layers = 0;
+  std::int64_t hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  std::int64_t ffn = 0;   ///< of dense layers
+  bool gated_mlp = true;  ///< three matrices (SwiGLU, GeGLU) or two
+  Activation activation = Activation::kSilu;
+  std::int64_t vocabulary = 0;  ///< as the model defines it; padding is the implementation's
+  bool tied_embeddings = false;
+  PositionKind position = PositionKind::kRotary;
+  std::int64_t max_positions = 0;  ///< rows of a learned position table; otherwise informative
+  hw_models::NormKind norm = hw_models::NormKind::kRmsNorm;
+  int norms_per_layer = 2;           ///< 1 with a shared parallel norm, 4 with sandwich norms
+  bool parallel_block = false;       ///< attention and MLP read the same norm (GPT-J, Falcon)
+  bool embedding_norm = false;       ///< BLOOM
+  bool query_key_norm = false;       ///< per-head norms of Q and K (Qwen3, Gemma-3)
+  bool query_key_norm_full = false;  ///< norms over the whole projection (OLMo-2)
+  bool qkv_bias = false, attention_output_bias = false, mlp_bias = false, head_bias = false;
+  bool attention_sinks = false;  ///< one learned logit per head (gpt-oss)
+  bool expert_bias = false;
+  std::optional<ExpertSpec> experts;
+  std::optional<LatentAttention> latent;
+  int extra_prediction_layers = 0;  ///< multi-token prediction; not in the totals
+};
+
+/// Numbers of parameters, padding excluded.
+struct ParameterCount {
+  std::int64_t total = 0;
+  std::int64_t active = 0;        ///< used for one token
+  std::int64_t embedding = 0;     ///< input table (shared with the head when tied)
+  std::int64_t head = 0;          ///< separate output table, 0 when tied
+  std::int64_t dense_layer = 0;   ///< one dense layer
+  std::int64_t expert_layer = 0;  ///< one MoE layer, all experts
+};
+
+ParameterCount count_parameters(const ModelSpec& model);
+
+/// Matmul FLOPs of one token, forward and backward (3 x forward), including the LM head.
+/// `attention` is the share of Q K^T and P V over the full square at `sequence_length`; halve it for the causal count.
+struct TokenFlops {
+  double dense = 0;
+  double attention = 0;
+};
+TokenFlops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_length);
+
+}  // namespace strategies

@@ -1,0 +1,19 @@
+// What is trained, independent of how it is spread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "hw_models/dtype.h"
+
+namespace strategies {
+
+struct TrainingSpec {
+  std::int64_t sequence_length = 0;
+  std::int64_t global_batch = 0;  ///< sequences per step
+  hw_models::DType precision = hw_models::DType::kBf16;
+  double tokens = 0;                          ///< of the whole run; 0 = unknown
+  std::optional<double> input_samples_per_s;  ///< what the input pipeline can deliver; empty = unlimited
+};
+
+}  // namespace strategies
