@@ -21,10 +21,12 @@ struct Implementation {
   bool overlap_parameter_gather = true;  ///< ZeRO-1 gathers run ahead of the next forward
   bool overlap_weight_gradient = true;   ///< tensor all-reduce of input gradients runs beside the weight gradients
   bool blocking_sends = false;           ///< compute waits for its own send
-  bool master_weights = true;            ///< fp32 copy in the optimizer
-  bool cuda_graphs = false;              ///< one host launch per block
-  bool gradient_norm = true;             ///< global gradient norm before the update (clipping)
-  bool loss_read = true;                 ///< host reads the loss once a step
+  bool scatter_gather_messages =
+      false;                   ///< without sequence parallelism: each tensor rank sends its share, receivers gather
+  bool master_weights = true;  ///< fp32 copy in the optimizer
+  bool cuda_graphs = false;    ///< one host launch per block
+  bool gradient_norm = true;   ///< global gradient norm before the update (clipping)
+  bool loss_read = true;       ///< host reads the loss once a step
   std::int64_t bucket_parameters = 40'000'000;  ///< gradients per bucket; 0 = one bucket
   std::int64_t vocabulary_multiple = 128;       ///< padded to a multiple of this x tensor; 0 = none
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hw_models/kernel.h"
 
@@ -12,7 +13,8 @@ namespace strategies {
 enum class PositionKind : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
 enum class Activation : std::uint8_t { kGelu, kSilu, kSquaredRelu, kRelu };
 
-/// Mixture of experts in every `frequency`-th layer after the first `leading_dense_layers`.
+/// Mixture of experts in every `frequency`-th layer after the first `leading_dense_layers`: with frequency 2 and no
+/// leading dense layers, layers 1, 3, 5 ... (from 0) have experts.
 struct ExpertSpec {
   int experts = 0;  ///< routed experts per layer
   int per_token = 0;
@@ -24,7 +26,8 @@ struct ExpertSpec {
   bool router_bias = false;
 };
 
-/// Multi-head latent attention (DeepSeek). query_rank 0 = queries are not compressed.
+/// Multi-head latent attention (DeepSeek). query_rank 0 = queries are not compressed. ModelSpec::head_dim is then
+/// nope_dim + rope_dim, the width of a head's query and key, and kv_heads = heads.
 struct LatentAttention {
   std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, nope_dim = 0, value_dim = 0;
 };
@@ -54,16 +57,27 @@ struct ModelSpec {
   int extra_prediction_layers = 0;  ///< multi-token prediction; not in the totals
 };
 
+/// Does layer `layer` (from 0) have experts instead of the dense MLP?
+bool is_expert_layer(const ModelSpec& model, int layer);
+
+/// A contradiction in a model, named by our word for the field ("kv_heads", "experts.per_token").
+struct ModelDefect {
+  std::string field, message, advice;
+};
+/// What makes `model` impossible: sizes that do not divide, too many parameters to count, ... Empty = sound.
+std::vector<ModelDefect> check_model(const ModelSpec& model);
+
 /// Numbers of parameters, padding excluded.
 struct ParameterCount {
   std::int64_t total = 0;
   std::int64_t active = 0;        ///< used for one token
   std::int64_t embedding = 0;     ///< input table (shared with the head when tied)
   std::int64_t head = 0;          ///< separate output table, 0 when tied
-  std::int64_t dense_layer = 0;   ///< one dense layer
-  std::int64_t expert_layer = 0;  ///< one MoE layer, all experts
+  std::int64_t dense_layer = 0;   ///< one dense layer, 0 when the model has none
+  std::int64_t expert_layer = 0;  ///< one MoE layer, all experts, 0 when the model has none
 };
 
+/// `model` must pass check_model.
 ParameterCount count_parameters(const ModelSpec& model);
 
 /// Matmul FLOPs of one token, forward and backward (3 x forward), including the LM head.

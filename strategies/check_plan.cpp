@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "strategies/build_program.h"
+#include "strategies/layer_split.h"
+#include "strategies/pipeline/schedule.h"
+
+namespace strategies {
+namespace {
+
+/// "1, 2, 4 or 8"
+std::string listed(const std::vector<std::int64_t>& values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += i + 1 == values.size() ? " or " : ", ";
+    text += std::to_string(values[i]);
+  }
+  return text;
+}
+
+/// Up to five divisors of `value` around `near`.
+std::vector<std::int64_t> divisors_near(std::int64_t value, std::int64_t near) {
+  std::vector<std::int64_t> divisors;
+  for (std::int64_t d = 1; d * d <= value; ++d) {
+    if (value % d != 0) continue;
+    divisors.push_back(d);
+    if (d != value / d) divisors.push_back(value / d);
+  }
+  std::ranges::sort(divisors);
+  const auto above = std::ranges::lower_bound(divisors, near);
+  const auto first = above - std::min<std::ptrdiff_t>(3, above - divisors.begin());
+  const auto last = first + std::min<std::ptrdiff_t>(5, divisors.end() - first);
+  return {first, last};
+}
+
+class PlanCheck {
+ public:
+  PlanCheck(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan)
+      : model_(model), training_(training), plan_(plan) {}
+
+  std::vector<PlanFinding> run() {
+    supported();
+    tensor();
+    sequence();
+    batch();
+    pipeline();
+    rank_order();
+    return std::move(findings_);
+  }
+
+ private:
+  void error(std::string path, std::string message, std::string advice) {
+    findings_.push_back({std::move(path), std::move(message), std::move(advice), false});
+  }
+  void warning(std::string path, std::string message, std::string advice) {
+    findings_.push_back({std::move(path), std::move(message), std::move(advice), true});
+  }
+
+  void supported() {
+    if (model_.experts) {
+      error("model", "'" + model_.name + "' is a mixture of experts, which this version counts but cannot simulate",
+            "choose a dense model");
+    } else if (model_.latent) {
+      error("model", "'" + model_.name + "' uses latent attention, which this version counts but cannot simulate",
+            "choose a model with plain attention");
+    }
+    if (model_.parallel_block) {
+      warning("model",
+              "'" + model_.name + "' runs attention and MLP in parallel; they are simulated one after the other", "");
+    }
+    if (plan_.context > 1) error("plan.context", "context parallelism is not supported by this version", "use 1");
+    if (plan_.expert > 1) error("plan.expert", "expert parallelism is not supported by this version", "use 1");
+    if (plan_.zero > 1) {
+      error("plan.zero", "ZeRO stage " + std::to_string(plan_.zero) + " is not supported by this version",
+            "use 0 or 1");
+    }
+  }
+
+  void divides(const char* what, std::int64_t value) {
+    if (value % plan_.tensor == 0) return;
+    error("plan.tensor",
+          "'tensor: " + std::to_string(plan_.tensor) + "' does not divide the model's " + std::to_string(value) + " " +
+              what,
+          "use " + listed(divisors_near(value, plan_.tensor)));
+  }
+
+  void tensor() {
+    if (plan_.tensor == 1) return;
+    divides("attention heads", model_.heads);
+    divides("MLP columns", model_.ffn);
+    const std::int64_t kv = model_.kv_heads;
+    if (model_.heads % plan_.tensor == 0 && kv % plan_.tensor != 0 && plan_.tensor % kv != 0) {
+      error("plan.tensor",
+            "'tensor: " + std::to_string(plan_.tensor) + "' neither divides nor is a multiple of the model's " +
+                std::to_string(kv) + " key-value heads",
+            "use " + listed(divisors_near(kv, plan_.tensor)));
+    }
+  }
+
+  void sequence() {
+    if (plan_.sequence_parallel && plan_.tensor == 1) {
+      warning("plan.sequence_parallel", "sequence parallelism does nothing with 'tensor: 1'", "");
+    }
+    if (plan_.sequence_parallel && training_.sequence_length % plan_.tensor != 0) {
+      error("training.sequence_length",
+            "sequence parallelism splits " + std::to_string(training_.sequence_length) +
+                " tokens over 'tensor: " + std::to_string(plan_.tensor) + "', which does not divide them",
+            "use " + std::to_string((training_.sequence_length / plan_.tensor + 1) * plan_.tensor));
+    }
+    if (model_.position == PositionKind::kLearned && training_.sequence_length > model_.max_positions) {
+      error("training.sequence_length",
+            "the model's position table has only " + std::to_string(model_.max_positions) + " rows",
+            "use at most " + std::to_string(model_.max_positions));
+    }
+  }
+
+  void batch() {
+    const std::int64_t unit = plan_.data * plan_.micro_batch;
+    const std::int64_t batch = training_.global_batch;
+    if (batch % unit == 0) return;
+    const std::int64_t below = batch / unit * unit;
+    std::vector<std::int64_t> legal;
+    if (below > 0) legal.push_back(below);
+    legal.push_back(below + unit);
+    error("training.global_batch",
+          "'global_batch: " + std::to_string(batch) + "' is not a multiple of data x micro_batch = " +
+              std::to_string(plan_.data) + " x " + std::to_string(plan_.micro_batch) + " = " + std::to_string(unit),
+          "use " + listed(legal));
+  }
+
+  void pipeline() {
+    const Schedule* schedule = find_schedule(plan_.schedule);
+    if (schedule == nullptr) {
+      std::string names;
+      for (const Schedule& known : schedules()) names += (names.empty() ? "" : ", ") + std::string(known.name);
+      error("plan.schedule", "unknown schedule '" + plan_.schedule + "'", "known: " + names);
+      return;
+    }
+    chunks(*schedule);
+    layers();
+  }
+
+  void chunks(const Schedule& schedule) {
+    if (plan_.chunks > schedule.maximum_chunks) {
+      error("plan.chunks",
+            "schedule '" + plan_.schedule + "' runs one chunk per stage, not " + std::to_string(plan_.chunks),
+            "use 'schedule: interleaved' or 'chunks: 1'");
+    } else if (plan_.chunks < schedule.minimum_chunks) {
+      error("plan.chunks",
+            "schedule '" + plan_.schedule + "' needs at least " + std::to_string(schedule.minimum_chunks) +
+                " chunks per stage",
+            "use 'chunks: " + std::to_string(schedule.minimum_chunks) + "' or 'schedule: 1f1b'");
+    }
+    if (schedule.minimum_chunks > 1 && plan_.pipeline == 1) {
+      error("plan.schedule", "schedule '" + plan_.schedule + "' needs more than one pipeline stage",
+            "use 'schedule: 1f1b'");
+    }
+    const std::int64_t unit = plan_.data * plan_.micro_batch;
+    const std::int64_t microbatches = training_.global_batch / unit;
+    if (schedule.microbatches_multiple_of_stages && training_.global_batch % unit == 0 &&
+        microbatches % plan_.pipeline != 0) {
+      const std::int64_t up = (microbatches / plan_.pipeline + 1) * plan_.pipeline;
+      error("training.global_batch",
+            "schedule '" + plan_.schedule + "' needs the " + std::to_string(microbatches) +
+                " microbatches of a replica to be a multiple of 'pipeline: " + std::to_string(plan_.pipeline) + "'",
+            "use 'global_batch: " + std::to_string(up * unit) + "'");
+    }
+  }
+
+  void layers() {
+    const int virtual_stages = plan_.pipeline * plan_.chunks;
+    if (!plan_.layers_per_stage.empty()) {
+      own_split(virtual_stages);
+      return;
+    }
+    if (model_.layers < virtual_stages) {
+      error("plan.pipeline",
+            "the model's " + std::to_string(model_.layers) +
+                " layers do not fill pipeline x chunks = " + std::to_string(virtual_stages) + " stages",
+            "use at most " + std::to_string(model_.layers) + " stages in all");
+      return;
+    }
+    if (split_is_uneven(model_.layers, plan_)) {
+      std::string text;
+      for (const int count : split_layers(model_.layers, plan_))
+        text += (text.empty() ? "" : "/") + std::to_string(count);
+      if (text.size() > 60) text = text.substr(0, 57) + "...";
+      warning("plan.pipeline",
+              "the model's " + std::to_string(model_.layers) + " layers do not divide over " +
+                  std::to_string(virtual_stages) + " stages; split as " + text,
+              "set 'layers_per_stage' to choose another split");
+    }
+  }
+
+  void own_split(int virtual_stages) {
+    if (static_cast<int>(plan_.layers_per_stage.size()) != virtual_stages) {
+      error("plan.layers_per_stage",
+            "'layers_per_stage' has " + std::to_string(plan_.layers_per_stage.size()) +
+                " entries for pipeline x chunks = " + std::to_string(virtual_stages) + " stages",
+            "give " + std::to_string(virtual_stages) + " numbers");
+      return;
+    }
+    const int sum = std::accumulate(plan_.layers_per_stage.begin(), plan_.layers_per_stage.end(), 0);
+    if (sum != model_.layers) {
+      error("plan.layers_per_stage",
+            "'layers_per_stage' adds up to " + std::to_string(sum) + " layers, the model has " +
+                std::to_string(model_.layers),
+            "");
+    }
+  }
+
+  void rank_order() {
+    std::multiset<std::string> names;
+    std::istringstream order(plan_.rank_order);
+    for (std::string name; std::getline(order, name, '-');) names.insert(name);
+    const std::multiset<std::string> without{"tp", "cp", "dp", "pp"};
+    std::multiset<std::string> with = without;
+    with.insert("ep");
+    if (names != without && names != with) {
+      error("plan.rank_order", "'rank_order: " + plan_.rank_order + "' must name tp, cp, dp and pp once each",
+            "e.g. tp-cp-ep-dp-pp");
+    }
+  }
+
+  const ModelSpec& model_;
+  const TrainingSpec& training_;
+  const PlanSpec& plan_;
+  std::vector<PlanFinding> findings_;
+};
+
+}  // namespace
+
+std::vector<PlanFinding> check_plan(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan) {
+  return PlanCheck(model, training, plan).run();
+}
+
+}  // namespace strategies

@@ -1,0 +1,136 @@
+#include "strategies/transformer/ends.h"
+
+#include "strategies/transformer/layer_parts.h"
+
+namespace strategies {
+namespace {
+
+using hw_models::Elementwise;
+using hw_models::ElementwiseKind;
+
+hw_models::Embedding embedding_kernel(const Stage& stage, bool backward) {
+  const Shapes& s = stage.shapes;
+  return {s.tokens, s.hidden, s.vocabulary, backward, s.activation};
+}
+
+hw_models::Norm stream_norm(const Stage& stage, bool backward) {
+  const Shapes& s = stage.shapes;
+  return {s.tokens_between, s.hidden, stage.model.norm, backward, s.activation};
+}
+
+/// The LM head's weights: its own table, or the tied embedding of this very stage.
+const Parameter& head_weight(const Stage& stage) {
+  return stage.parameters.find(stage.parameters.contains("head.weight") ? "head.weight" : "embedding.weight");
+}
+
+hw_models::CrossEntropy cross_entropy(const Stage& stage, bool backward) {
+  const Shapes& s = stage.shapes;
+  return {s.tokens, s.vocabulary, backward, stage.implementation.fused_cross_entropy, stage.implementation.logits};
+}
+
+/// Position table, norm and dropout between the gathered rows and the first layer.
+void write_embedding_finish(BlockWriter& writer, const Stage& stage, BufferId embedded, BufferId output) {
+  const Shapes& s = stage.shapes;
+  if (stage.model.embedding_norm) {
+    writer.compute(stream_norm(stage, false), "embedding-norm",
+                   {embedded, stage.parameters.find("embedding.norm.weight").weight}, {output});
+  } else {
+    const std::int64_t bytes = s.stream_bytes();
+    writer.compute(Elementwise{ElementwiseKind::kAdd, s.tokens_between * s.hidden, 2 * bytes, bytes, false},
+                   "position-add", {embedded}, {output});
+  }
+  writer.free(embedded);
+}
+
+}  // namespace
+
+void write_embedding_forward(BlockWriter& writer, const Stage& stage, BufferId output) {
+  writer.at(-1, Phase::kForward);
+  const BufferId table = stage.parameters.find("embedding.weight").weight;
+  const bool finish = stage.model.position == PositionKind::kLearned || stage.model.embedding_norm;
+  const bool scatters = stage.plan.sequence_parallel && stage.tensor_parallel();
+  const BufferId embedded = finish || scatters ? writer.temporary("embedded", stage.shapes.full_bytes()) : output;
+  writer.compute(embedding_kernel(stage, false), "embedding", {table}, {embedded});
+  const Moved moved = reduce_stream(writer, stage, embedded, finish ? std::nullopt : std::optional(output));
+  moved.await(writer);
+  if (finish) write_embedding_finish(writer, stage, moved.buffer, output);
+}
+
+void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId gradient, GradientBuckets& buckets) {
+  writer.at(-1, Phase::kBackward);
+  if (stage.model.embedding_norm) {
+    const Parameter& norm = stage.parameters.find("embedding.norm.weight");
+    writer.compute(stream_norm(stage, true), "embedding-norm-backward", {gradient, norm.weight},
+                   {gradient, norm.gradient});
+    buckets.ready(norm);
+  }
+  const Moved gathered = gather_stream(writer, stage, gradient);
+  gathered.await(writer);
+  const Parameter& table = stage.parameters.find("embedding.weight");
+  writer.compute(embedding_kernel(stage, true), "embedding-backward", {gathered.buffer}, {table.gradient});
+  writer.free(gradient);
+  if (gathered.buffer != gradient) writer.free(gathered.buffer);
+  if (stage.parameters.contains("embedding.position")) buckets.ready(stage.parameters.find("embedding.position"));
+  buckets.ready(table);
+}
+
+void write_head_forward(BlockWriter& writer, const Stage& stage) {
+  const Shapes& s = stage.shapes;
+  writer.at(-1, Phase::kForward);
+  writer.compute(stream_norm(stage, false), "final-norm",
+                 {stage.head_input, stage.parameters.find("final_norm").weight}, {stage.head_normed});
+  const Moved gathered = gather_stream(writer, stage, stage.head_normed);
+  gathered.await(writer);
+  const hw_models::Matmul kernel{.m = s.tokens,
+                                 .n = s.vocabulary,
+                                 .k = s.hidden,
+                                 .dtype = s.activation,
+                                 .output = s.activation,
+                                 .transpose_b = true};
+  const BufferId logits = writer.temporary("logits", s.tokens * s.vocabulary * s.activation_bytes);
+  writer.compute(kernel, "lm-head", {gathered.buffer, head_weight(stage).weight}, {logits});
+  if (gathered.buffer != stage.head_normed) writer.free(gathered.buffer);
+  const bool fused = stage.implementation.fused_cross_entropy;
+  if (fused) {
+    writer.compute(cross_entropy(stage, false), "cross-entropy", {logits}, {stage.probabilities});
+  } else {
+    const std::int64_t elements = s.tokens * s.vocabulary;
+    const auto wide = static_cast<std::int64_t>(hw_models::info(stage.implementation.logits).bytes);
+    writer.compute(Elementwise{ElementwiseKind::kCast, elements, elements * s.activation_bytes, elements * wide, false},
+                   "logits-cast", {logits}, {stage.probabilities});
+    writer.compute(cross_entropy(stage, false), "cross-entropy", {stage.probabilities}, {stage.probabilities});
+  }
+  writer.free(logits);
+  if (!stage.tensor_parallel()) return;
+  const std::int64_t row_bytes = s.tokens * 4;  // one fp32 value per token
+  for (const char* label : {"loss-maximum", "loss-target", "loss-sum"}) {
+    writer.wait_for(writer.collective(CollectiveKind::kAllReduce, stage.groups.tensor, row_bytes,
+                                      hw_models::DType::kFp32, Lane::kTensor, label, {stage.probabilities},
+                                      {stage.probabilities}));
+  }
+}
+
+BufferId write_head_backward(BlockWriter& writer, const Stage& stage, GradientBuckets& buckets) {
+  const Shapes& s = stage.shapes;
+  writer.at(-1, Phase::kBackward);
+  const BufferId logits = writer.temporary("gradient-logits", s.tokens * s.vocabulary * s.activation_bytes);
+  writer.compute(cross_entropy(stage, true), "cross-entropy-backward", {stage.probabilities}, {logits});
+  writer.free(stage.probabilities);
+  const Parameter& weight = head_weight(stage);
+  // A table tied on one stage is complete only after the embedding's backward, which reports it.
+  const bool shared = weight.name == "embedding.weight";
+  GradientBuckets none(writer, stage, false);
+  const BufferId normed = write_column_backward(writer, stage, weight, "lm-head", logits, stage.head_normed,
+                                                s.vocabulary, shared ? none : buckets);
+  if (stage.parameters.contains("head.bias")) buckets.ready(stage.parameters.find("head.bias"));
+  const BufferId gradient = writer.temporary("gradient-stream", s.stream_bytes());
+  const Parameter& norm = stage.parameters.find("final_norm");
+  writer.compute(stream_norm(stage, true), "final-norm-backward", {stage.head_input, normed, norm.weight},
+                 {gradient, norm.gradient});
+  writer.free(normed);
+  writer.free(stage.head_input);
+  buckets.ready(norm);
+  return gradient;
+}
+
+}  // namespace strategies

@@ -1,0 +1,141 @@
+#include "strategies/transformer/layer.h"
+#include "strategies/transformer/layer_parts.h"
+
+namespace strategies {
+namespace {
+
+using hw_models::Elementwise;
+using hw_models::ElementwiseKind;
+
+class LayerBackward {
+ public:
+  LayerBackward(BlockWriter& writer, const Stage& stage, int layer, GradientBuckets& buckets)
+      : w_(writer), stage_(stage), s_(stage.shapes), b_(stage.layers.at(layer)), layer_(layer), buckets_(buckets) {}
+
+  BufferId mlp(BufferId gradient) {
+    const BufferId branch = branch_gradient(gradient, b_.mlp_mask, "mlp.post_norm");
+    const BufferId activated = w_.temporary("gradient-activated", s_.tokens * s_.ffn * s_.activation_bytes);
+    row_split("mlp.down", "mlp-down", branch, b_.activated, s_.ffn, activated);
+    release_branch(branch, gradient);
+    w_.free(b_.activated);
+    const BufferId up = w_.temporary("gradient-up", s_.tokens * s_.up * s_.activation_bytes);
+    write_activation_backward(w_, stage_, b_.up, activated, up);
+    w_.free(activated);
+    w_.free(b_.up);
+    const BufferId normed = column_split("mlp.up", "mlp-up", up, b_.mlp_normed, s_.up);
+    const char* norm_part = stage_.model.norms_per_layer >= 2 ? "mlp.norm" : "attention.norm";
+    return norm_and_add(norm_part, b_.middle, normed, gradient, norm_part[0] == 'm');
+  }
+
+  BufferId attention(BufferId gradient) {
+    const BufferId branch = branch_gradient(gradient, b_.attention_mask, "attention.post_norm");
+    const BufferId context = w_.temporary("gradient-context", s_.tokens * s_.query * s_.activation_bytes);
+    row_split("attention.output", "attention-output", branch, b_.context, s_.query, context);
+    release_branch(branch, gradient);
+    if (stage_.plan.recompute == Recompute::kSelective) write_attention_recompute(w_, stage_, layer_);
+    const BufferId qkv = w_.temporary("gradient-qkv", s_.tokens * s_.qkv * s_.activation_bytes);
+    write_attention_backward(w_, stage_, layer_, context, qkv);
+    for (const BufferId buffer : {context, b_.softmax, b_.context, b_.qkv}) w_.free(buffer);
+    position_and_query_norm(qkv);
+    const BufferId normed = column_split("attention.qkv", "qkv", qkv, b_.attention_normed, s_.qkv);
+    return norm_and_add("attention.norm", b_.input, normed, gradient, true);
+  }
+
+ private:
+  bool has(const std::string& part) const { return stage_.parameters.contains(layer_parameter(layer_, part.c_str())); }
+  const Parameter& parameter(const std::string& part) const {
+    return stage_.parameters.find(layer_parameter(layer_, part.c_str()));
+  }
+  void ready(const std::string& part) {
+    if (has(part)) buckets_.ready(parameter(part));
+  }
+
+  /// Gradient of the branch's sum [tokens, hidden]: dropout and post-norm undone, gathered.
+  BufferId branch_gradient(BufferId gradient, BufferId mask, const char* norm_part) {
+    BufferId local = gradient;
+    const std::int64_t elements = s_.tokens_between * s_.hidden;
+    const std::int64_t bytes = s_.stream_bytes();
+    if (stage_.implementation.dropout) {
+      const BufferId dropped = w_.temporary("gradient-dropout", bytes);
+      w_.compute(Elementwise{ElementwiseKind::kBiasDropoutAdd, elements, bytes + elements, bytes, true},
+                 "dropout-backward", {local, mask}, {dropped});
+      w_.free(mask);
+      local = dropped;
+    }
+    if (stage_.model.norms_per_layer >= 4) {
+      const BufferId unnormed = w_.temporary("gradient-post-norm", bytes);
+      w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, true, s_.activation},
+                 "post-norm-backward", {local, parameter(norm_part).weight}, {unnormed, parameter(norm_part).gradient});
+      if (local != gradient) w_.free(local);
+      ready(norm_part);
+      local = unnormed;
+    }
+    const Moved gathered = gather_stream(w_, stage_, local);
+    if (gathered.buffer != local && local != gradient) w_.free(local);
+    gathered.await(w_);
+    return gathered.buffer;
+  }
+  void release_branch(BufferId branch, BufferId gradient) {
+    if (branch != gradient) w_.free(branch);
+  }
+
+  /// Second matrix: its output gradient is whole on every rank, both products are local.
+  void row_split(const std::string& part, const char* label, BufferId dy, BufferId x, std::int64_t in, BufferId dx) {
+    const Parameter& weight = parameter(part + ".weight");
+    write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx);
+    write_weight_gradient(w_, stage_, weight, label, dy, x, in, s_.hidden);
+    ready(part + ".bias");
+    buckets_.ready(weight);
+  }
+  BufferId column_split(const std::string& part, const char* label, BufferId dy, BufferId normed, std::int64_t out) {
+    const BufferId reduced =
+        write_column_backward(w_, stage_, parameter(part + ".weight"), label, dy, normed, out, buckets_);
+    ready(part + ".bias");
+    return reduced;
+  }
+
+  void position_and_query_norm(BufferId qkv) {
+    const std::int64_t rotated = s_.tokens * (s_.query + s_.kv_heads * s_.head_dim);
+    const std::int64_t bytes = rotated * s_.activation_bytes;
+    if (stage_.model.position == PositionKind::kRotary) {
+      w_.compute(Elementwise{ElementwiseKind::kRotary, rotated, bytes, bytes, true}, "rotary-backward", {qkv}, {qkv});
+    }
+    if (has("attention.query_key_norm")) {
+      const Parameter& norm = parameter("attention.query_key_norm");
+      w_.compute(hw_models::Norm{rotated / s_.head_dim, s_.head_dim, stage_.model.norm, true, s_.activation},
+                 "query-key-norm-backward", {qkv, norm.weight}, {qkv, norm.gradient});
+      buckets_.ready(norm);
+    }
+  }
+
+  /// Norm backward, plus the gradient that came along the residual stream.
+  BufferId norm_and_add(const char* part, BufferId input, BufferId normed_gradient, BufferId stream_gradient,
+                        bool completes) {
+    const BufferId sum = w_.temporary("gradient-stream", s_.stream_bytes());
+    const Parameter& norm = parameter(part);
+    w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, true, s_.activation},
+               std::string(part) + "-backward", {input, normed_gradient, stream_gradient, norm.weight},
+               {sum, norm.gradient});
+    for (const BufferId buffer : {normed_gradient, stream_gradient, input}) w_.free(buffer);
+    if (completes) buckets_.ready(norm);
+    return sum;
+  }
+
+  BlockWriter& w_;
+  const Stage& stage_;
+  const Shapes& s_;
+  const LayerBuffers& b_;
+  int layer_;
+  GradientBuckets& buckets_;
+};
+
+}  // namespace
+
+BufferId write_layer_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId gradient,
+                              GradientBuckets& buckets) {
+  writer.at(layer, Phase::kBackward);
+  LayerBackward backward(writer, stage, layer, buckets);
+  return backward.attention(backward.mlp(gradient));
+}
+
+}  // namespace strategies

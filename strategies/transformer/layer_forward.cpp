@@ -1,0 +1,134 @@
+#include "strategies/transformer/layer.h"
+#include "strategies/transformer/layer_parts.h"
+
+namespace strategies {
+namespace {
+
+using hw_models::Elementwise;
+using hw_models::ElementwiseKind;
+using hw_models::Matmul;
+
+class LayerForward {
+ public:
+  LayerForward(BlockWriter& writer, const Stage& stage, int layer, bool keep)
+      : w_(writer), stage_(stage), s_(stage.shapes), b_(stage.layers.at(layer)), layer_(layer), keep_(keep) {}
+
+  void run(BufferId output) {
+    attention();
+    mlp(output);
+  }
+
+ private:
+  const Parameter& parameter(const char* part) const { return stage_.parameters.find(layer_parameter(layer_, part)); }
+  void done_with(BufferId buffer) {
+    if (!keep_) w_.free(buffer);
+  }
+
+  void norm(BufferId input, const char* part, BufferId output) {
+    w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, false, s_.activation}, part,
+               {input, parameter(part).weight}, {output});
+  }
+
+  void matmul(const char* part, const char* label, BufferId input, std::int64_t in, std::int64_t out, BufferId output) {
+    Matmul kernel{.m = s_.tokens, .n = out, .k = in, .dtype = s_.matmul, .output = s_.activation, .transpose_b = true};
+    w_.compute(kernel, label, {input, parameter(part).weight}, {output});
+  }
+
+  /// norm -> (gather) -> first matrix
+  void normed_matmul(BufferId input, const char* norm_part, BufferId normed, const char* part, const char* label,
+                     std::int64_t out, BufferId output) {
+    norm(input, norm_part, normed);
+    const Moved gathered = gather_stream(w_, stage_, normed);
+    gathered.await(w_);
+    matmul(part, label, gathered.buffer, s_.hidden, out, output);
+    if (gathered.buffer != normed) w_.free(gathered.buffer);
+    done_with(normed);
+  }
+
+  void attention() {
+    normed_matmul(b_.input, "attention.norm", b_.attention_normed, "attention.qkv.weight", "qkv", s_.qkv, b_.qkv);
+    position_and_query_norm();
+    write_attention_forward(w_, stage_, layer_);
+    if (stage_.plan.recompute == Recompute::kSelective || !keep_) w_.free(b_.softmax);
+    done_with(b_.qkv);
+    const BufferId projected = w_.temporary("projected", s_.full_bytes());
+    matmul("attention.output.weight", "attention-output", b_.context, s_.query, s_.hidden, projected);
+    done_with(b_.context);
+    residual(projected, "attention.post_norm", b_.input, b_.attention_mask, b_.middle);
+  }
+
+  void position_and_query_norm() {
+    const std::int64_t rotated = s_.tokens * (s_.query + s_.kv_heads * s_.head_dim);
+    if (stage_.model.query_key_norm || stage_.model.query_key_norm_full) {
+      w_.compute(hw_models::Norm{rotated / s_.head_dim, s_.head_dim, stage_.model.norm, false, s_.activation},
+                 "query-key-norm", {b_.qkv, parameter("attention.query_key_norm").weight}, {b_.qkv});
+    }
+    if (stage_.model.position == PositionKind::kRotary) {
+      const std::int64_t bytes = rotated * s_.activation_bytes;
+      w_.compute(Elementwise{ElementwiseKind::kRotary, rotated, bytes, bytes, false}, "rotary", {b_.qkv}, {b_.qkv});
+    }
+  }
+
+  void mlp(BufferId output) {
+    if (stage_.model.norms_per_layer >= 2) {
+      normed_matmul(b_.middle, "mlp.norm", b_.mlp_normed, "mlp.up.weight", "mlp-up", s_.up, b_.up);
+    } else {  // one norm feeds both branches
+      normed_matmul(b_.middle, "attention.norm", b_.mlp_normed, "mlp.up.weight", "mlp-up", s_.up, b_.up);
+    }
+    write_activation_forward(w_, stage_, b_.up, b_.activated);
+    done_with(b_.up);
+    const BufferId projected = w_.temporary("projected", s_.full_bytes());
+    matmul("mlp.down.weight", "mlp-down", b_.activated, s_.ffn, s_.hidden, projected);
+    done_with(b_.activated);
+    residual(projected, "mlp.post_norm", b_.middle, b_.mlp_mask, output);
+    done_with(b_.middle);
+  }
+
+  /// (reduce) -> (norm) -> bias, dropout, add
+  void residual(BufferId projected, const char* norm_part, BufferId stream, BufferId mask, BufferId output) {
+    const Moved moved = reduce_stream(w_, stage_, projected);
+    moved.await(w_);
+    const BufferId reduced = moved.buffer;
+    if (stage_.model.norms_per_layer >= 4) {
+      w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, false, s_.activation}, norm_part,
+                 {reduced, parameter(norm_part).weight}, {reduced});
+    }
+    const std::int64_t elements = s_.tokens_between * s_.hidden;
+    const std::int64_t bytes = s_.stream_bytes();
+    const bool dropout = stage_.implementation.dropout;
+    if (!stage_.implementation.fused_elementwise && dropout) {
+      w_.compute(Elementwise{ElementwiseKind::kScale, elements, bytes, bytes + elements, false}, "dropout", {reduced},
+                 {reduced});
+    }
+    BlockWriter::Buffers writes{output};
+    if (dropout) writes.push_back(mask);
+    w_.compute(Elementwise{dropout ? ElementwiseKind::kBiasDropoutAdd : ElementwiseKind::kResidualAdd, elements,
+                           2 * bytes, bytes + (dropout ? elements : 0), false},
+               "residual-add", {reduced, stream}, std::move(writes));
+    w_.free(reduced);
+    if (dropout) done_with(mask);
+  }
+
+  BlockWriter& w_;
+  const Stage& stage_;
+  const Shapes& s_;
+  const LayerBuffers& b_;
+  int layer_;
+  bool keep_;
+};
+
+}  // namespace
+
+void write_layer_forward(BlockWriter& writer, const Stage& stage, int layer, BufferId output, bool keep) {
+  writer.at(layer, Phase::kForward);
+  LayerForward(writer, stage, layer, keep).run(output);
+}
+
+void write_layer_recompute(BlockWriter& writer, const Stage& stage, int layer) {
+  writer.at(layer, Phase::kRecompute);
+  const BufferId output = writer.temporary("recomputed", stage.shapes.stream_bytes());
+  LayerForward(writer, stage, layer, true).run(output);
+  writer.free(output);
+}
+
+}  // namespace strategies

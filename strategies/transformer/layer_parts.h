@@ -1,0 +1,53 @@
+// Pieces that forward, recomputation and backward of a layer share.
+#pragma once
+
+#include <optional>
+
+#include "strategies/transformer/block_writer.h"
+#include "strategies/transformer/gradient_buckets.h"
+#include "strategies/transformer/stage.h"
+
+namespace strategies {
+
+/// A tensor on its way over the tensor group, or one that did not have to move.
+struct Moved {
+  BufferId buffer;
+  std::optional<OperationId> operation;
+
+  /// The next compute operation of `writer` waits for it.
+  void await(BlockWriter& writer) const {
+    if (operation) writer.wait_for(*operation);
+  }
+};
+
+/// Sequence parallelism: the residual stream [tokens / tensor, hidden] -> [tokens, hidden]. Otherwise nothing.
+Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream);
+
+/// Partial sums [tokens, hidden] of the tensor ranks -> residual stream. Reduce-scatter under sequence parallelism
+/// (into `into` or a new buffer; the partial sums are freed), all-reduce in place otherwise.
+Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, std::optional<BufferId> into = {});
+
+/// dx[tokens, in] = dy[tokens, out] W[out, in]
+void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
+                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx);
+/// dW[out, in] += dy^T x
+void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
+                           BufferId dy, BufferId x, std::int64_t in, std::int64_t out);
+/// Backward of a matrix split by columns behind a norm: the input gradient is a partial sum to be reduced, which may
+/// run beside the weight gradient; under sequence parallelism `normed` is gathered again beside the input gradient.
+/// Frees dy and normed; returns the gradient of `normed`.
+BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Parameter& weight,
+                               const std::string& label, BufferId dy, BufferId normed, std::int64_t out,
+                               GradientBuckets& buckets);
+
+void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer);
+/// Selective recomputation: the softmax again; the attention output is still there.
+void write_attention_recompute(BlockWriter& writer, const Stage& stage, int layer);
+void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId output_gradient,
+                              BufferId qkv_gradient);
+
+void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated);
+void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated_gradient,
+                               BufferId up_gradient);
+
+}  // namespace strategies

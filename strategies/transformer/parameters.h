@@ -1,0 +1,62 @@
+// The parameters of one pipeline stage and the static buffers that hold them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strategies/implementation.h"
+#include "strategies/model.h"
+#include "strategies/plan.h"
+#include "strategies/program/program.h"
+#include "strategies/transformer/shapes.h"
+
+namespace strategies {
+
+struct Parameter {
+  std::string name;  ///< "layers.3.attention.qkv.weight"
+  int layer = -1;    ///< -1 for embedding, final norm and head
+  int chunk = 0;
+  std::int64_t elements = 0;       ///< on this rank
+  bool tensor_replicated = false;  ///< every tensor rank holds all of it (norms)
+  bool tied_copy = false;          ///< the last stage's copy of a tied embedding
+  BufferId weight, gradient;
+};
+
+/// Parameters in order of forward use.
+class StageParameters {
+ public:
+  StageParameters(Role& role, const Shapes& shapes, const PlanSpec& plan, const Implementation& implementation)
+      : role_(role), shapes_(shapes), plan_(plan), implementation_(implementation) {}
+
+  void add_embedding(const ModelSpec& model);
+  void add_layer(const ModelSpec& model, int layer, int chunk);
+  /// Final norm and output table. `tied_copy`: the table is the embedding's copy on another stage; `shared`: it is
+  /// the embedding of this very stage and adds nothing.
+  void add_head(const ModelSpec& model, int chunk, bool tied_copy, bool shared);
+  /// One optimizer buffer per chunk-independent stage: fp32 master, momentum, variance; padded shard under ZeRO >= 1.
+  void add_optimizer_state();
+
+  const Parameter& find(const std::string& name) const;  ///< aborts on an unknown name
+  bool contains(const std::string& name) const;
+  const std::vector<Parameter>& all() const { return parameters_; }
+  std::int64_t elements() const;
+  BufferId optimizer_state() const { return optimizer_state_; }
+  /// Elements that this rank updates: all, or its padded shard over data x context under ZeRO >= 1.
+  std::int64_t updated_elements() const;
+
+ private:
+  void add(std::string name, std::vector<std::int64_t> shape, int sharded_axis, int layer, int chunk,
+           bool tied_copy = false);
+
+  Role& role_;
+  const Shapes& shapes_;
+  const PlanSpec& plan_;
+  const Implementation& implementation_;
+  std::vector<Parameter> parameters_;
+  BufferId optimizer_state_;
+};
+
+std::string layer_parameter(int layer, const char* part);  ///< "layers.3." + part
+
+}  // namespace strategies

@@ -1,0 +1,54 @@
+#include "strategies/transformer/shapes.h"
+
+#include <algorithm>
+
+namespace strategies {
+namespace {
+
+// fp8 and fp4 are formats of matrix products only: everything stored or sent between them stays bf16.
+hw_models::DType stored(hw_models::DType precision) {
+  using hw_models::DType;
+  switch (precision) {
+    case DType::kFp8:
+    case DType::kFp4:
+      return DType::kBf16;
+    case DType::kTf32:
+      return DType::kFp32;
+    default:
+      return precision;
+  }
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+Shapes shapes_of(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
+                 const Implementation& implementation) {
+  const std::int64_t tensor = plan.tensor;
+  Shapes s;
+  s.batch = plan.micro_batch;
+  s.sequence = training.sequence_length / plan.context;
+  s.tokens = s.batch * s.sequence;
+  s.tokens_between = plan.sequence_parallel ? s.tokens / tensor : s.tokens;
+  s.hidden = model.hidden;
+  s.heads = model.heads / tensor;
+  // Fewer key-value heads than tensor ranks: each rank holds a copy of the one it needs.
+  s.kv_heads = std::max<std::int64_t>(1, model.kv_heads / tensor);
+  s.head_dim = model.head_dim;
+  s.query = s.heads * s.head_dim;
+  s.qkv = s.query + 2 * s.kv_heads * s.head_dim;
+  s.ffn = model.ffn / tensor;
+  s.up = model.gated_mlp ? 2 * s.ffn : s.ffn;
+  const std::int64_t multiple = std::max<std::int64_t>(1, implementation.vocabulary_multiple) * tensor;
+  s.padded_vocabulary = round_up(model.vocabulary, multiple);
+  s.vocabulary = s.padded_vocabulary / tensor;
+  s.matmul = training.precision;
+  s.activation = stored(training.precision);
+  s.activation_bytes = static_cast<std::int64_t>(hw_models::info(s.activation).bytes);
+  return s;
+}
+
+}  // namespace strategies

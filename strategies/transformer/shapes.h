@@ -1,0 +1,37 @@
+// The sizes of one rank's share of a transformer.
+#pragma once
+
+#include <cstdint>
+
+#include "hw_models/kernel.h"
+#include "strategies/implementation.h"
+#include "strategies/model.h"
+#include "strategies/plan.h"
+#include "strategies/training.h"
+
+namespace strategies {
+
+/// Elements, per microbatch, on one rank.
+struct Shapes {
+  std::int64_t batch = 1;           ///< sequences of a microbatch
+  std::int64_t sequence = 1;        ///< tokens of one sequence on this rank (divided by the context dimension)
+  std::int64_t tokens = 1;          ///< batch x sequence
+  std::int64_t tokens_between = 1;  ///< rows of the residual stream: tokens / tensor under sequence parallelism
+  std::int64_t hidden = 1;
+  std::int64_t heads = 1, kv_heads = 1, head_dim = 1;
+  std::int64_t query = 1, qkv = 1;  ///< columns: heads x head_dim; plus keys and values
+  std::int64_t ffn = 1, up = 1;     ///< columns of the MLP's inner product, of the up projection (2 x ffn when gated)
+  std::int64_t vocabulary = 1;      ///< padded, on this rank
+  std::int64_t padded_vocabulary = 1;                     ///< over all ranks
+  hw_models::DType matmul = hw_models::DType::kBf16;      ///< inputs of matrix products
+  hw_models::DType activation = hw_models::DType::kBf16;  ///< stored activations and messages
+  std::int64_t activation_bytes = 2;
+
+  std::int64_t stream_bytes() const { return tokens_between * hidden * activation_bytes; }
+  std::int64_t full_bytes() const { return tokens * hidden * activation_bytes; }
+};
+
+Shapes shapes_of(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
+                 const Implementation& implementation);
+
+}  // namespace strategies

@@ -1,0 +1,60 @@
+#include "strategies/transformer/stage.h"
+
+#include <string>
+
+#include "strategies/transformer/block_writer.h"
+
+namespace strategies {
+namespace {
+
+/// Flash attention keeps one fp32 log-sum-exp per row and head. The unfused kernels keep the probabilities and, with
+/// dropout, their mask (1 byte) and the dropped probabilities (Korthikanti et al., section 4.1: 5 a s^2 b bytes).
+std::int64_t softmax_bytes(const Stage& stage) {
+  const Shapes& s = stage.shapes;
+  if (stage.implementation.attention == hw_models::AttentionKernel::kFlash) return s.tokens * s.heads * 4;
+  const std::int64_t scores = s.batch * s.heads * s.sequence * s.sequence;
+  return scores * (stage.implementation.dropout ? 2 * s.activation_bytes + 1 : s.activation_bytes);
+}
+
+}  // namespace
+
+LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
+  const Shapes& s = stage.shapes;
+  const bool full = stage.plan.recompute == Recompute::kFull;
+  const bool softmax_kept = stage.plan.recompute == Recompute::kNone;
+  const auto add = [&](const char* part, std::int64_t bytes, bool kept) {
+    return add_buffer(stage.role, "layers." + std::to_string(layer) + "." + part, bytes, Holds::kActivations,
+                      kept ? Lifetime::kMicrobatch : Lifetime::kBlock);
+  };
+  const std::int64_t stream = s.stream_bytes();
+  const std::int64_t wide = s.tokens * s.activation_bytes;
+  LayerBuffers b;
+  b.input = add("input", stream, true);
+  b.attention_normed = add("attention.normed", stream, !full);
+  b.qkv = add("attention.qkv", wide * s.qkv, !full);
+  b.context = add("attention.context", wide * s.query, !full);
+  b.softmax = add("attention.softmax", softmax_bytes(stage), softmax_kept);
+  b.middle = add("middle", stream, !full);
+  b.mlp_normed = add("mlp.normed", stream, !full);
+  b.up = add("mlp.up", wide * s.up, !full);
+  b.activated = add("mlp.activated", wide * s.ffn, !full);
+  if (stage.implementation.dropout) {
+    b.attention_mask = add("attention.mask", s.tokens_between * s.hidden, !full);
+    b.mlp_mask = add("mlp.mask", s.tokens_between * s.hidden, !full);
+  }
+  return b;
+}
+
+void add_head_buffers(Stage& stage) {
+  const Shapes& s = stage.shapes;
+  const auto add = [&](const char* name, std::int64_t bytes) {
+    return add_buffer(stage.role, name, bytes, Holds::kActivations, Lifetime::kMicrobatch);
+  };
+  stage.head_input = add("head.input", s.stream_bytes());
+  stage.head_normed = add("head.normed", s.stream_bytes());
+  stage.probabilities =
+      add("head.probabilities",
+          s.tokens * s.vocabulary * static_cast<std::int64_t>(hw_models::info(stage.implementation.logits).bytes));
+}
+
+}  // namespace strategies

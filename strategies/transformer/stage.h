@@ -1,0 +1,60 @@
+// Everything the writers of one stage's blocks share.
+#pragma once
+
+#include <map>
+
+#include "strategies/implementation.h"
+#include "strategies/model.h"
+#include "strategies/plan.h"
+#include "strategies/program/program.h"
+#include "strategies/transformer/parameters.h"
+#include "strategies/transformer/shapes.h"
+
+namespace strategies {
+
+/// The families of groups every dense plan has. Those of one rank cost nothing and are left out of the operations.
+struct PlanGroups {
+  GroupId tensor;     ///< ranks that split one layer
+  GroupId data;       ///< replicas: data x context
+  GroupId embedding;  ///< the two holders of a tied embedding; only with tied embeddings and pipeline > 1
+  GroupId world;
+};
+
+/// Activations of one layer that backward reads. Kept from forward to backward of a microbatch, or, under full
+/// recomputation, only `input`; the others then live within one block.
+struct LayerBuffers {
+  BufferId input;             ///< residual stream entering the layer [tokens_between, hidden]
+  BufferId attention_normed;  ///< [tokens_between, hidden]
+  BufferId qkv;               ///< [tokens, qkv]
+  BufferId context;           ///< attention output [tokens, query]
+  BufferId softmax;           ///< flash: log-sum-exp [heads, tokens] fp32; unfused: probabilities (and dropout mask)
+  BufferId attention_mask;    ///< dropout mask of the residual add, 1 byte an element; only with dropout
+  BufferId middle;            ///< residual stream between attention and MLP
+  BufferId mlp_normed;
+  BufferId up;         ///< [tokens, up]
+  BufferId activated;  ///< [tokens, ffn]
+  BufferId mlp_mask;
+};
+
+struct Stage {
+  const ModelSpec& model;
+  const TrainingSpec& training;
+  const PlanSpec& plan;
+  const Implementation& implementation;
+  const Shapes& shapes;
+  PlanGroups groups;
+  Role& role;
+  StageParameters& parameters;
+  std::map<int, LayerBuffers> layers;               ///< by global layer index
+  BufferId head_input, head_normed, probabilities;  ///< last virtual stage only
+
+  bool tensor_parallel() const { return plan.tensor > 1; }
+  int replicas() const { return plan.data * plan.context; }
+};
+
+/// Creates the activation buffers of one layer.
+LayerBuffers add_layer_buffers(const Stage& stage, int layer);
+/// Creates what the LM head and the loss keep.
+void add_head_buffers(Stage& stage);
+
+}  // namespace strategies

@@ -1,0 +1,175 @@
+#include "strategies/transformer/update.h"
+
+#include <algorithm>
+
+#include "strategies/transformer/gradient_buckets.h"
+
+namespace strategies {
+namespace {
+
+class UpdateWriter {
+ public:
+  UpdateWriter(const Stage& stage, bool reduced)
+      : stage_(stage), reduced_(reduced), w_(stage.role, Block{BlockKind::kUpdate, Variant::kOnly, 0, 0, false, {}}) {}
+
+  UpdateBlock run() {
+    reduce();
+    if (stage_.implementation.gradient_norm) gradient_norm();
+    optimizer();
+    if (stage_.plan.zero >= 1 && stage_.replicas() > 1) gather();
+    w_.at(-1, Phase::kUpdate);
+    if (stage_.implementation.loss_read) w_.host(HostReason::kLossRead, {optimizer_});
+    w_.host(HostReason::kStepOverhead, {});
+    result_.block = w_.finish();
+    return result_;
+  }
+
+ private:
+  std::int64_t gradient_bytes(std::int64_t elements) const {
+    return elements * static_cast<std::int64_t>(hw_models::info(stage_.implementation.gradient).bytes);
+  }
+
+  void all_reduce(GroupId group, std::int64_t bytes, Lane lane, const char* label, BlockWriter::Buffers gradients) {
+    const OperationId operation = w_.collective(CollectiveKind::kAllReduce, group, bytes,
+                                                stage_.implementation.gradient, lane, label, gradients, gradients);
+    result_.after_backward.push_back(operation);
+    awaited_.push_back(operation);
+  }
+
+  void reduce() {
+    w_.at(-1, Phase::kReduce);
+    if (!reduced_ && stage_.replicas() > 1) {
+      GradientBuckets buckets(w_, stage_, true);
+      const auto& parameters = stage_.parameters.all();
+      for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) buckets.ready(*p);
+      buckets.flush();
+      for (std::uint32_t i = 0; i <= w_.last().value; ++i) {
+        result_.after_backward.push_back({i});
+        awaited_.push_back({i});
+      }
+    }
+    if (stage_.plan.sequence_parallel && stage_.tensor_parallel()) reduce_replicated();
+    if (stage_.model.tied_embeddings && stage_.plan.pipeline > 1) reduce_tied();
+  }
+
+  /// Under sequence parallelism every tensor rank saw other tokens: the gradients of norms are partial sums.
+  void reduce_replicated() {
+    std::int64_t elements = 0;
+    BlockWriter::Buffers gradients;
+    for (const Parameter& parameter : stage_.parameters.all()) {
+      if (!parameter.tensor_replicated) continue;
+      elements += parameter.elements;
+      gradients.push_back(parameter.gradient);
+    }
+    if (elements > 0) {
+      all_reduce(stage_.groups.tensor, gradient_bytes(elements), Lane::kTensor, "reduce-norms", std::move(gradients));
+    }
+  }
+
+  void reduce_tied() {
+    for (const Parameter& parameter : stage_.parameters.all()) {
+      if (!parameter.tied_copy && parameter.name != "embedding.weight") continue;
+      all_reduce(stage_.groups.embedding, gradient_bytes(parameter.elements), Lane::kData, "reduce-tied-embedding",
+                 {parameter.gradient});
+    }
+  }
+
+  void gradient_norm() {
+    w_.at(-1, Phase::kUpdate);
+    const std::int64_t elements = stage_.parameters.updated_elements();
+    BlockWriter::Buffers gradients;
+    for (const Parameter& parameter : stage_.parameters.all()) gradients.push_back(parameter.gradient);
+    const BufferId norm = w_.temporary("gradient-norm", 8);
+    await_reductions();
+    result_.first_compute = w_.compute(hw_models::SquaredNorm{elements, stage_.implementation.gradient},
+                                       "gradient-norm", gradients, {norm});
+    has_first_compute_ = true;
+    std::vector<OperationId> known{result_.first_compute};
+    if (stage_.plan.ranks() > 1) {
+      known = {w_.collective(CollectiveKind::kAllReduce, stage_.groups.world, 8, hw_models::DType::kFp32, Lane::kData,
+                             "reduce-gradient-norm", {norm}, {norm})};
+    }
+    w_.host(HostReason::kGradientNorm, known);
+    const std::int64_t bytes = gradient_bytes(elements);
+    BlockWriter::Buffers reads = gradients;
+    reads.push_back(norm);
+    w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kScale, elements, bytes, bytes, false}, "clip",
+               std::move(reads), gradients);
+    w_.free(norm);
+  }
+
+  void await_reductions() {
+    for (const OperationId operation : awaited_) w_.wait_for(operation);
+    awaited_.clear();
+  }
+
+  void optimizer() {
+    w_.at(-1, Phase::kUpdate);
+    const bool master = stage_.implementation.master_weights && stage_.shapes.activation != hw_models::DType::kFp32;
+    hw_models::Optimizer kernel;
+    kernel.parameters = stage_.parameters.updated_elements();
+    // Read gradient, momentum, variance and (master) weights; write the last three, and the low-precision copy.
+    const double gradient = hw_models::info(stage_.implementation.gradient).bytes;
+    kernel.bytes_per_parameter =
+        gradient + 12 + 12 + (master ? static_cast<double>(stage_.shapes.activation_bytes) : 0);
+    BlockWriter::Buffers reads{stage_.parameters.optimizer_state()};
+    BlockWriter::Buffers writes{stage_.parameters.optimizer_state()};
+    BlockWriter::Buffers gradients;
+    for (const Parameter& parameter : stage_.parameters.all()) {
+      reads.push_back(parameter.gradient);
+      writes.push_back(parameter.weight);
+      gradients.push_back(parameter.gradient);
+    }
+    await_reductions();
+    optimizer_ = w_.compute(kernel, "optimizer", std::move(reads), std::move(writes));
+    if (!has_first_compute_) result_.first_compute = optimizer_;
+    const std::int64_t elements = stage_.parameters.elements();
+    w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kZero, elements, 0, gradient_bytes(elements), false},
+               "zero-gradients", {}, std::move(gradients));
+  }
+
+  /// Every replica updated its shard; the weights come together again, in order of use.
+  void gather() {
+    w_.at(-1, Phase::kGather);
+    for (int chunk = 0; chunk < stage_.plan.chunks; ++chunk) {
+      ParameterGather next{.operation = {}, .chunk = chunk, .weights = {}};
+      std::int64_t elements = 0;
+      for (const Parameter& parameter : stage_.parameters.all()) {
+        if (parameter.chunk != chunk) continue;
+        elements += parameter.elements;
+        next.weights.push_back(parameter.weight);
+        const std::int64_t bucket = stage_.implementation.bucket_parameters;
+        if (bucket > 0 && elements >= bucket) emit(next, elements);
+      }
+      emit(next, elements);
+    }
+  }
+
+  void emit(ParameterGather& next, std::int64_t& elements) {
+    if (elements == 0) return;
+    const std::int64_t replicas = stage_.replicas();
+    const std::int64_t padded = (elements + replicas - 1) / replicas * replicas;
+    const bool wide = stage_.shapes.activation == hw_models::DType::kFp32;
+    const hw_models::DType dtype = wide ? hw_models::DType::kFp32 : stage_.implementation.parameter_gather;
+    const auto bytes = static_cast<std::int64_t>(static_cast<double>(padded) * hw_models::info(dtype).bytes);
+    next.operation = w_.collective(CollectiveKind::kAllGather, stage_.groups.data, bytes, dtype, Lane::kGather,
+                                   "gather-parameters", next.weights, next.weights);
+    result_.gathers.push_back(next);
+    next.weights.clear();
+    elements = 0;
+  }
+
+  const Stage& stage_;
+  bool reduced_;
+  BlockWriter w_;
+  UpdateBlock result_;
+  std::vector<OperationId> awaited_;
+  OperationId optimizer_;
+  bool has_first_compute_ = false;
+};
+
+}  // namespace
+
+UpdateBlock write_update(const Stage& stage, bool reduced) { return UpdateWriter(stage, reduced).run(); }
+
+}  // namespace strategies
