@@ -52,7 +52,7 @@ class Cluster {
   const ClusterSpec& spec() const;
   int gpus() const;  ///< global GPU index: node * gpus per node + local index
   int node_of(int gpu) const;
-  /// Index of the scale-up (NVLink) domain; GPUs of one domain reach each other without a NIC.
+  /// Index of the domain whose GPUs reach each other without a NIC: the NVLink or xGMI domain, else the node.
   int domain_of(int gpu) const;
   DeviceId gpu(int gpu) const;
   DeviceKind kind(DeviceId device) const;
@@ -60,11 +60,11 @@ class Cluster {
   std::size_t devices() const;
   std::size_t links() const;
   const Link& link(LinkId link) const;
-  /// Global index of the NIC that `gpu` uses by affinity, -1 without NICs. Several GPUs may share one.
+  /// Global index of the (first) NIC that `gpu` uses by affinity, -1 without NICs. Several GPUs may share one.
   int nic_of(int gpu) const;
 
   /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines), one trunk
-  /// stands for all of them. Two GPUs of one scale-up domain never leave it; others go GPU - PCIe - NIC - leaf ...
+  /// stands for all of them. Two GPUs joined by scale-up links never leave them; others go GPU - PCIe - NIC - leaf ...
   std::vector<LinkId> route(int from_gpu, int to_gpu) const;
 
  private:

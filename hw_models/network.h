@@ -5,11 +5,13 @@
 //   all-gather, reduce-scatter:              t =   (n-1) a +   (n-1)/n S / B
 //   broadcast, reduce:                       t =   (n-1) a +             S / B
 //   all-to-all (S = bytes one rank sends):   t =   (n-1) a + max over tiers (bytes through the tier / its bandwidth)
-//   tree all-reduce:                         t = 2 ceil(log2 n) a + 2 S / B_tree;   the faster of ring and tree is
-//   taken send:                                    t = a + S / B
+//   tree all-reduce over d domains of r:     t = 2 (r-1) a_intra + 2 ceil(log2 d) a_inter + 2 S / B_tree
+//   send:                                    t =         a +             S / B
 //
-// a: launch-free latency of one step on the slowest hop; B: the slowest hop's share for this group: inside a node the
-// scale-up rate, between nodes the NICs the group's members own there, divided among the groups that run at once.
+// (n-1) a stands for (n-d) a_intra + (d-1) a_inter: the latency of a step inside a domain or between two. B: the
+// slowest hop's share for this group: inside a domain the scale-up rate, between domains the NICs the group's members
+// own there, divided among the groups that run at once. Each form is priced under two wire protocols, which add a base
+// and a latency per step (transfer_protocol.h); the fastest of algorithm x protocol is taken.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +29,11 @@ enum class Operation : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kB
 /// How one group lies on the cluster while its sibling groups (same dimensions, other coordinates) run at once.
 struct GroupLayout {
   int ranks = 1;
-  int domains = 1;  ///< scale-up domains it touches
+  int domains = 1;  ///< it touches; a domain's GPUs reach each other without a NIC (Cluster::domain_of)
   int nodes = 1;
   int ranks_per_domain = 1;         ///< of the fullest domain
   BytesPerSecond intra{};           ///< per rank inside a domain, this group's share
-  BytesPerSecond inter{};           ///< between domains, sum over the NICs this group gets on its scarcest node
+  BytesPerSecond inter{};           ///< between domains, sum over the NICs this group gets in its scarcest domain
   BytesPerSecond inter_per_rank{};  ///< scarcest NIC share of one rank
   Seconds intra_latency{}, inter_latency{};  ///< one step
   auto operator<=>(const GroupLayout&) const = default;
@@ -39,7 +41,7 @@ struct GroupLayout {
 
 struct CollectiveEstimate {
   Seconds time{};
-  const char* algorithm = "";  ///< "ring", "tree", "hierarchical", "none"
+  const char* algorithm = "";  ///< "ring", "tree", "direct" (all-to-all), "none" (nothing to do)
 };
 
 class Network {
@@ -47,6 +49,7 @@ class Network {
   explicit Network(const Cluster& cluster);
 
   /// `groups`: all groups of one family, as global GPU indices; they run at once. Returns one layout per group.
+  /// Throws std::invalid_argument for an empty group, an unknown GPU or one that is in a group twice.
   std::vector<GroupLayout> layouts(std::span<const std::vector<int>> groups) const;
   CollectiveEstimate collective(Operation operation, Bytes bytes, const GroupLayout& layout) const;
   /// One message. `sharers` >= 1 messages cross the sender's NIC at once.

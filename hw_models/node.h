@@ -24,12 +24,12 @@ struct NodeSpec {
   int scale_up_domain = 8;              ///< GPUs that reach each other without a NIC
   BytesPerSecond scale_up_bandwidth{};  ///< per GPU, all links together
   BytesPerSecond pair_bandwidth{};      ///< between two GPUs; equals scale_up_bandwidth behind a switch
-  Seconds scale_up_latency{};           ///< one hop, GPU to GPU
+  Seconds scale_up_latency{};           ///< one hop, GPU to GPU, of a short (low-latency protocol) message
   int nics = 8;                         ///< compute NICs; 0 = the node cannot leave itself
   BytesPerSecond nic_bandwidth{};       ///< of one NIC
   int gpus_per_pcie_switch = 1;         ///< GPUs and NICs are spread over the switches evenly, in index order
   int numa_domains = 2;
-  BytesPerSecond pcie_bandwidth{};  ///< x16 slot, per direction
+  BytesPerSecond pcie_bandwidth{};  ///< payload rate of a x16 slot (PCIe 4: 24 GB/s), per direction
   Seconds pcie_latency{};           ///< one hop
   Watts overhead_power{};           ///< the node without its GPUs, under load
   double usd_per_hour = 0;          ///< on demand, whole node; 0 = unknown

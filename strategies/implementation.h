@@ -16,11 +16,12 @@ struct Implementation {
   hw_models::DType logits = hw_models::DType::kFp32;
   bool dropout = false;  ///< masks are kept
   bool fused_cross_entropy = true;
-  bool fused_elementwise = true;         ///< bias + activation, bias + dropout + add in one pass
-  bool overlap_gradient_reduce = true;   ///< buckets start inside the last backward
-  bool overlap_parameter_gather = true;  ///< ZeRO-1 gathers run ahead of the next forward
-  bool overlap_weight_gradient = true;   ///< tensor all-reduce of input gradients runs beside the weight gradients
-  bool blocking_sends = false;           ///< compute waits for its own send
+  bool fused_elementwise = true;            ///< bias + activation, bias + dropout + add in one pass
+  bool fused_gradient_accumulation = true;  ///< the weight-gradient product adds into the gradient buffer itself
+  bool overlap_gradient_reduce = true;      ///< buckets start inside the last backward
+  bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
+  bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients
+  bool blocking_sends = false;              ///< compute waits for its own send
   bool scatter_gather_messages =
       false;                   ///< without sequence parallelism: each tensor rank sends its share, receivers gather
   bool master_weights = true;  ///< fp32 copy in the optimizer

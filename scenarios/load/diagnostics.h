@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,7 +15,8 @@
 namespace scenarios {
 
 struct Place {
-  int line = 0, column = 0;  ///< 1-based; 0 = unknown
+  int line = 0, column = 0;  ///< 1-based, column in bytes; 0 = unknown
+  int override_number = 0;   ///< from Diagnostics::add_override; 0 = in the file
 };
 
 struct Finding {
@@ -28,8 +30,10 @@ struct Finding {
 class Diagnostics {
  public:
   Diagnostics(std::string file, std::string_view text);
-  void error(Place place, std::string message, std::string advice = "");
-  void warning(Place place, std::string message, std::string advice = "");
+  void error(Place place, const std::string& message, const std::string& advice = "");
+  void warning(Place place, const std::string& message, const std::string& advice = "");
+  /// Announces `text` ("--set plan.tensor=6"); places with the returned number are printed as this text.
+  int add_override(const std::string& text);
   bool has_errors() const;
   const std::vector<Finding>& findings() const { return findings_; }
   /// All findings in order of place, errors and warnings, as text ending in a newline ("" when there are none).
@@ -38,8 +42,16 @@ class Diagnostics {
   std::vector<std::string> warnings() const;
   const std::string& file() const { return file_; }
 
+  /// The paths that readers asked for, present or not: what the loader knows. Checked against docs/scenario.md.
+  void note_known(const std::string& path) { known_.insert(path); }
+  const std::set<std::string>& known() const { return known_; }
+
  private:
+  std::string print(const Finding& finding) const;
+
   std::string file_;
+  std::vector<std::string> overrides_;
+  std::set<std::string> known_;
   std::vector<std::string> lines_;
   std::vector<Finding> findings_;
 };
@@ -52,5 +64,8 @@ class InputError : public std::runtime_error {
 
 /// The nearest of `candidates` to `word` by edit distance, when near enough to be a typo.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+/// At most `limit` bytes of `text`, whole UTF-8 characters, with "..." when something was cut.
+std::string shortened(std::string_view text, std::size_t limit = 40);
 
 }  // namespace scenarios

@@ -25,4 +25,10 @@ struct ParsedQuantity {
 
 ParsedQuantity parse_quantity(QuantityKind kind, std::string_view text);
 
+/// "an amount of bytes", "a bandwidth", ...
+std::string_view noun(QuantityKind kind);
+
+/// Short text that parse_quantity reads: "80 GB", "900 GB/s", "5 us". Six digits.
+std::string print_quantity(QuantityKind kind, double value);
+
 }  // namespace scenarios

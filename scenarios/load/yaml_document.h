@@ -51,6 +51,16 @@ std::optional<Value> parse_yaml(std::string_view text, Diagnostics& diagnostics)
 /// Lays "a.b.c = value" (value parsed as YAML) over the document; creates missing maps. A bad path is a finding.
 Value with_override(const Value& root, std::string_view path, std::string_view value, Diagnostics& diagnostics);
 
+/// `base` with the keys of `over` laid over it, maps within maps likewise. What comes from `base`, a document of its
+/// own, gets `base_place` as its place and paths below `over`'s.
+Value merged(const Value& base, const Value& over, Place base_place);
+
+/// `map` without `key`.
+Value without(const Value& map, std::string_view key);
+
+/// `map` with `value` in the place of `key`'s value.
+Value replaced(const Value& map, std::string_view key, const Value& value);
+
 /// Reads one map. Every getter marks its key as known; `finish` reports the rest with a suggestion. A getter returns
 /// nullopt both when the key is absent and when its value has a defect (then a finding was recorded).
 class MapReader {
@@ -79,7 +89,7 @@ class MapReader {
     return index ? std::optional<T>(words[*index].second) : std::nullopt;
   }
   /// Reports `key` as missing at the map's place.
-  void missing(std::string_view key, std::string advice);
+  void missing(std::string_view key, const std::string& advice);
   /// Unknown keys become errors with the nearest known key; call once, after all getters.
   void finish();
 

@@ -36,7 +36,8 @@ class Backend {
 };
 
 /// Interprets `steps` consecutive steps of one role. Host operations occupy the host: nothing is issued until they
-/// complete; they wait for the operations they name. Everything else is issued and then runs on its lane.
+/// complete; they wait for the operations they name. A loss read, gradient norm or blocking send that names none waits
+/// for everything issued before it. Everything else is issued and then runs on its lane.
 class RankInterpreter {
  public:
   RankInterpreter(const Program& program, std::uint32_t role, int steps, Backend& backend,

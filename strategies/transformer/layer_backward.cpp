@@ -84,14 +84,17 @@ class LayerBackward {
     const Parameter& weight = parameter(part + ".weight");
     write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx);
     write_weight_gradient(w_, stage_, weight, label, dy, x, in, s_.hidden);
-    ready(part + ".bias");
+    bias_gradient(part, label, dy, s_.hidden);
     buckets_.ready(weight);
   }
   BufferId column_split(const std::string& part, const char* label, BufferId dy, BufferId normed, std::int64_t out) {
-    const BufferId reduced =
-        write_column_backward(w_, stage_, parameter(part + ".weight"), label, dy, normed, out, buckets_);
+    bias_gradient(part, label, dy, out);
+    return write_column_backward(w_, stage_, parameter(part + ".weight"), label, dy, normed, out, buckets_);
+  }
+  void bias_gradient(const std::string& part, const char* label, BufferId dy, std::int64_t columns) {
+    if (!has(part + ".bias")) return;
+    write_bias_gradient(w_, stage_, parameter(part + ".bias"), label, dy, columns);
     ready(part + ".bias");
-    return reduced;
   }
 
   void position_and_query_norm(BufferId qkv) {
@@ -108,16 +111,20 @@ class LayerBackward {
     }
   }
 
-  /// Norm backward, plus the gradient that came along the residual stream.
+  /// Norm backward; then the gradient that came along the residual stream is added (autograd's own pass).
   BufferId norm_and_add(const char* part, BufferId input, BufferId normed_gradient, BufferId stream_gradient,
                         bool completes) {
-    const BufferId sum = w_.temporary("gradient-stream", s_.stream_bytes());
+    const std::int64_t bytes = s_.stream_bytes();
+    const BufferId sum = w_.temporary("gradient-stream", bytes);
     const Parameter& norm = parameter(part);
     w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, true, s_.activation},
-               std::string(part) + "-backward", {input, normed_gradient, stream_gradient, norm.weight},
-               {sum, norm.gradient});
-    for (const BufferId buffer : {normed_gradient, stream_gradient, input}) w_.free(buffer);
+               std::string(part) + "-backward", {input, normed_gradient, norm.weight}, {sum, norm.gradient});
+    w_.free(normed_gradient);
+    w_.free(input);
     if (completes) buckets_.ready(norm);
+    w_.compute(Elementwise{ElementwiseKind::kAdd, s_.tokens_between * s_.hidden, 2 * bytes, bytes, true},
+               "residual-gradient", {sum, stream_gradient}, {sum});
+    w_.free(stream_gradient);
     return sum;
   }
 

@@ -21,6 +21,16 @@ hw_models::Attention attention_kernel(const Stage& stage, bool backward) {
   return kernel;
 }
 
+/// Batched products want heads outermost, the projections want them side by side: unfused attention copies between the
+/// two layouts. Flash kernels take both.
+void write_layout_copy(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t columns) {
+  if (stage.implementation.attention == hw_models::AttentionKernel::kFlash) return;
+  const std::int64_t elements = stage.shapes.tokens * columns;
+  const std::int64_t bytes = elements * stage.shapes.activation_bytes;
+  writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, false}, "attention-layout", {buffer},
+                 {buffer});
+}
+
 ElementwiseKind activation_kind(const ModelSpec& model) {
   switch (model.activation) {
     case Activation::kSilu:
@@ -69,16 +79,38 @@ void write_input_gradient(BlockWriter& writer, const Stage& stage, const Paramet
 
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out) {
+  const bool fused = stage.implementation.fused_gradient_accumulation;
+  const hw_models::DType gradient = stage.implementation.gradient;
   const hw_models::Matmul kernel{.m = out,
                                  .n = in,
                                  .k = stage.shapes.tokens,
                                  .dtype = stage.shapes.matmul,
-                                 .output = stage.implementation.gradient,
-                                 .accumulate = true,
+                                 .output = fused ? gradient : stage.shapes.activation,
+                                 .accumulate = fused,
                                  .transpose_a = true};
   const Phase phase = writer.phase();
   writer.at(writer.layer(), Phase::kWeightGradient);
-  writer.compute(kernel, label + "-wgrad", {dy, x}, {weight.gradient});
+  if (fused) {
+    writer.compute(kernel, label + "-wgrad", {dy, x}, {weight.gradient});
+  } else {  // the product has a buffer of its own and is added in a second pass
+    const std::int64_t product_bytes = out * in * stage.shapes.activation_bytes;
+    const auto sum_bytes = out * in * static_cast<std::int64_t>(hw_models::info(gradient).bytes);
+    const BufferId product = writer.temporary("product", product_bytes);
+    writer.compute(kernel, label + "-wgrad", {dy, x}, {product});
+    writer.compute(Elementwise{ElementwiseKind::kAdd, out * in, product_bytes + sum_bytes, sum_bytes, true},
+                   label + "-accumulate", {product, weight.gradient}, {weight.gradient});
+    writer.free(product);
+  }
+  writer.at(writer.layer(), phase);
+}
+
+void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Parameter& bias, const std::string& label,
+                         BufferId dy, std::int64_t columns) {
+  const std::int64_t elements = stage.shapes.tokens * columns;
+  const Phase phase = writer.phase();
+  writer.at(writer.layer(), Phase::kWeightGradient);
+  writer.compute(Elementwise{ElementwiseKind::kAdd, elements, elements * stage.shapes.activation_bytes, 0, true},
+                 label + "-bias-gradient", {dy}, {bias.gradient});
   writer.at(writer.layer(), phase);
 }
 
@@ -105,6 +137,7 @@ BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Pa
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer) {
   const LayerBuffers& b = stage.layers.at(layer);
   writer.compute(attention_kernel(stage, false), "attention", {b.qkv}, {b.context, b.softmax});
+  write_layout_copy(writer, stage, b.context, stage.shapes.query);
 }
 
 void write_attention_recompute(BlockWriter& writer, const Stage& stage, int layer) {
@@ -117,8 +150,10 @@ void write_attention_recompute(BlockWriter& writer, const Stage& stage, int laye
 void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId output_gradient,
                               BufferId qkv_gradient) {
   const LayerBuffers& b = stage.layers.at(layer);
+  write_layout_copy(writer, stage, output_gradient, stage.shapes.query);
   writer.compute(attention_kernel(stage, true), "attention-backward", {b.qkv, b.context, b.softmax, output_gradient},
                  {qkv_gradient});
+  write_layout_copy(writer, stage, qkv_gradient, stage.shapes.qkv);
 }
 
 void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated) {

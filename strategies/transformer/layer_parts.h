@@ -33,6 +33,9 @@ void write_input_gradient(BlockWriter& writer, const Stage& stage, const Paramet
 /// dW[out, in] += dy^T x
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out);
+/// Gradient of a bias: the sum of dy[tokens, columns] over its rows.
+void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Parameter& bias, const std::string& label,
+                         BufferId dy, std::int64_t columns);
 /// Backward of a matrix split by columns behind a norm: the input gradient is a partial sum to be reduced, which may
 /// run beside the weight gradient; under sequence parallelism `normed` is gathered again beside the input gradient.
 /// Frees dy and normed; returns the gradient of `normed`.

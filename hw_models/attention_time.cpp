@@ -1,0 +1,139 @@
+// Attention.
+//
+// Flash (one kernel, the score matrix stays on chip):
+//   FLOPs   = 2 b h sq sk (d + dv), halved when causal; backward 2.5 x
+//   compute = FLOPs x padding / (peak x best x share x width(d)) x (1 + SMs / blocks)
+//   blocks  = b h ceil(s / rows), padding = ceil(s / rows) rows / s;   s = sq forward, sk backward
+//   time    = ramp + max(compute, memory)
+// The term SMs / blocks is the tail: while the last block runs, the others wait, one block's time on average.
+//
+// Unfused (Q K^T and P V as batched matmuls, the whole square even when causal, the scores pass through memory):
+//   forward  = 2 matmuls + softmax (read, write) + dropout (read, write, mask written)
+//   backward = 4 matmuls + softmax (read 2, write) + dropout (read, write, mask read)
+#include <algorithm>
+#include <cmath>
+
+#include "hw_models/kernel_families.h"
+
+namespace hw_models {
+namespace {
+
+/// Flash rate over the GPU's best matmul rate at head size 128, for a full device. Sources, in TFLOP/s over peak:
+///   A100: FlashAttention-2 (arXiv:2307.08691, Fig. 4-6) forward 0.60-0.73, backward 0.50-0.63; best matmul 0.87
+///   H100: FlashAttention-3 (arXiv:2407.08608, Fig. 5-6) forward 0.55-0.66, backward 0.45-0.57; best matmul 0.80
+///   B200: SimuMax profile, forward 0.50-0.60, backward 0.42-0.48; best matmul 0.78
+constexpr double kForwardShare = 0.73;
+constexpr double kBackwardShare = 0.60;
+
+/// exp() and rescaling cost the same for every score whatever the head size: width(d) = d / (d + 32), 1 at 128.
+/// FlashAttention-2 and -3 lose 15 to 25 % at d = 64.
+constexpr double kScoreWidth = 32;
+
+/// Query rows of one block. Blackwell's data-centre SMs (15 bf16 TFLOP/s each; Hopper's 7.5) hold two tiles of 128 at
+/// once.
+constexpr double kRows = 128;
+constexpr double kTwoTileRate = 1e13;
+
+/// Backward recomputes Q K^T and forms dV, dP, dQ, dK: five matmuls for the forward's two.
+constexpr double kBackwardFlops = 2.5;
+
+struct Sizes {
+  double sequences, heads, kv_heads, queries, keys, width, value_width, element;
+
+  explicit Sizes(const Attention& attention)
+      : sequences(static_cast<double>(attention.batch)),
+        heads(static_cast<double>(attention.heads)),
+        kv_heads(static_cast<double>(attention.kv_heads)),
+        queries(static_cast<double>(attention.query_length)),
+        keys(static_cast<double>(attention.key_length)),
+        width(static_cast<double>(attention.head_dim)),
+        value_width(static_cast<double>(attention.value_dim)),
+        element(info(attention.dtype).bytes) {}
+
+  double square() const { return sequences * heads * queries * keys; }
+  double query() const { return sequences * heads * queries * width; }
+  double output() const { return sequences * heads * queries * value_width; }
+  double key() const { return sequences * kv_heads * keys * width; }
+  double value() const { return sequences * kv_heads * keys * value_width; }
+};
+
+double flash_bytes(const Sizes& sizes, bool backward) {
+  if (!backward) return sizes.element * (sizes.query() + sizes.key() + sizes.value() + sizes.output());
+  // Reads Q, K, V, O, dO; writes dK, dV, dQ; dQ is summed in fp32 before it is rounded.
+  return sizes.element * (2 * (sizes.query() + sizes.key() + sizes.value()) + 2 * sizes.output()) +
+         2 * 4 * sizes.query();
+}
+
+double width_efficiency(double width) {
+  const auto saturation = [](double value) { return value / (value + kScoreWidth); };
+  return std::min(1.0, saturation(width) / saturation(128));
+}
+
+KernelCost flash_cost(const Attention& attention, const GpuSpec& gpu) {
+  const Sizes sizes(attention);
+  const double peak = matrix_rate(attention.dtype, gpu).value();
+  double flops = 2 * sizes.square() * (sizes.width + sizes.value_width);
+  if (attention.causal) flops /= 2;
+  if (attention.backward) flops *= kBackwardFlops;
+  const double share = attention.backward ? kBackwardShare : kForwardShare;
+  const double rate = peak * gpu.matrix_efficiency * share * width_efficiency((sizes.width + sizes.value_width) / 2);
+  const bool two_tiles = gpu.peak(DType::kBf16).value() / gpu.multiprocessors > kTwoTileRate && !attention.backward;
+  const double rows = two_tiles ? 2 * kRows : kRows;
+  const double length = attention.backward ? sizes.keys : sizes.queries;
+  const double blocks_per_head = std::ceil(length / rows);
+  const double blocks = sizes.sequences * sizes.heads * blocks_per_head;
+  const double padding = blocks_per_head * rows / length;
+  const double compute = flops * padding / rate * (1 + gpu.multiprocessors / blocks);
+  const double bytes = flash_bytes(sizes, attention.backward);
+  const double memory = streaming_time(bytes, gpu).value();
+  return {.time = kKernelRamp + Seconds(std::max(compute, memory)),
+          .flops = Flops(flops),
+          .traffic = saturated(bytes),
+          .memory_bound = memory > compute};
+}
+
+/// Passes over the score matrix between the two matmuls.
+KernelCost score_cost(const Attention& attention, const GpuSpec& gpu) {
+  const Sizes sizes(attention);
+  const double softmax = attention.backward ? 3 * sizes.element : 2 * sizes.element;
+  KernelCost cost = streaming_cost(sizes.square() * softmax, gpu);
+  if (!attention.dropout) return cost;
+  const double mask = 1;  // byte per score, as PyTorch keeps it
+  const KernelCost dropout = streaming_cost(sizes.square() * (2 * sizes.element + mask), gpu);
+  cost.time += dropout.time;
+  cost.traffic = saturated(static_cast<double>(cost.traffic.value()) + static_cast<double>(dropout.traffic.value()));
+  return cost;
+}
+
+KernelCost unfused_cost(const Attention& attention, const GpuSpec& gpu) {
+  const std::int64_t batch = attention.batch * attention.heads;
+  const DType dtype = attention.dtype;
+  const std::int64_t queries = attention.query_length, keys = attention.key_length;
+  const Matmul scores{
+      .m = queries, .n = keys, .k = attention.head_dim, .batch = batch, .dtype = dtype, .output = dtype};
+  const Matmul values{
+      .m = queries, .n = attention.value_dim, .k = keys, .batch = batch, .dtype = dtype, .output = dtype};
+  KernelCost total = score_cost(attention, gpu);
+  double traffic = static_cast<double>(total.traffic.value());
+  const Seconds score_time = total.time;
+  const int repeats = attention.backward ? 2 : 1;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (const Matmul& matmul : {scores, values}) {
+      const KernelCost cost = matmul_cost(matmul, gpu);
+      total.time += cost.time;
+      total.flops += cost.flops;
+      traffic += static_cast<double>(cost.traffic.value());
+    }
+  }
+  total.traffic = saturated(traffic);
+  total.memory_bound = score_time > total.time * 0.5;
+  return total;
+}
+
+}  // namespace
+
+KernelCost attention_cost(const Attention& attention, const GpuSpec& gpu) {
+  return attention.kernel == AttentionKernel::kFlash ? flash_cost(attention, gpu) : unfused_cost(attention, gpu);
+}
+
+}  // namespace hw_models

@@ -1,0 +1,274 @@
+#include "hw_models/cluster.h"
+
+#include <algorithm>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <boost/property_map/property_map.hpp>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "hw_models/cluster_check.h"
+#include "hw_models/cluster_numbering.h"
+
+namespace hw_models {
+namespace {
+
+/// Between two CPU sockets or dies, as a share of a x16 slot: NCCL 2.30 (topo.h, topo.cc) counts 16 GB/s between AMD
+/// CPUs against 24 GB/s for PCIe 4 x16.
+constexpr double kHostLinkShare = 2.0 / 3.0;
+
+struct Cable {
+  std::uint32_t link = 0;
+};
+/// Every link is two directed edges, so that a search needs no reverse adjacency.
+using Csr = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, Cable, boost::no_property,
+                                               std::uint32_t, std::uint32_t>;
+constexpr std::uint32_t kNoLink = std::numeric_limits<std::uint32_t>::max();
+
+/// Lists all links in a fixed order: first one uplink per leaf, then node by node.
+class LinkList {
+ public:
+  LinkList(const ClusterSpec& spec, const ClusterNumbering& number) : spec_(spec), number_(number) {
+    add_uplinks();
+    for (int node = 0; node < number.nodes; ++node) add_node(node);
+  }
+  std::vector<Link> take() { return std::move(links_); }
+
+ private:
+  void add(DeviceId a, DeviceId b, LinkClass kind, BytesPerSecond bandwidth, Seconds latency) {
+    links_.push_back(Link{a, b, kind, bandwidth, latency});
+  }
+
+  // Uplink capacity of a leaf = capacity of its downlinks / oversubscription. Each uplink adds one switch (leaf or
+  // spine) to a route that already counts one switch on its two NIC ports.
+  void add_uplinks() {
+    if (number_.spines == 0) return;
+    for (int leaf = 0; leaf < number_.leaves; ++leaf) {
+      const int first_node = leaf / number_.leaves_per_unit * number_.nodes_per_unit;
+      const int nodes = std::min(number_.nodes_per_unit, number_.nodes - first_node);
+      const double downlinks = static_cast<double>(nodes) * number_.nics / number_.leaves_per_unit;
+      add(number_.leaf(leaf), number_.spine(), LinkClass::kUplink,
+          spec_.node.nic_bandwidth * (downlinks / spec_.fabric.oversubscription), spec_.fabric.switch_latency);
+    }
+  }
+
+  void add_node(int node) {
+    add_scale_up(node);
+    add_pcie(node);
+    if (number_.leaves == 0) return;
+    const Seconds port_latency = (spec_.fabric.endpoint_latency + spec_.fabric.switch_latency) / 2;
+    for (int nic = 0; nic < number_.nics; ++nic) {
+      add(number_.nic(node, nic), number_.leaf(number_.leaf_of_nic(node, nic)), LinkClass::kNicPort,
+          spec_.node.nic_bandwidth, port_latency);
+    }
+  }
+
+  void add_scale_up(int node) {
+    const NodeSpec& n = spec_.node;
+    const auto join = [&](int a, int b) {
+      add(number_.gpu(node, a), number_.gpu(node, b), LinkClass::kScaleUp, n.pair_bandwidth, n.scale_up_latency);
+    };
+    for (int a = 0; a < n.gpus; ++a) {
+      if (number_.scale_up_switches > 0) {
+        const int domain = (node * n.gpus + a) / n.scale_up_domain;
+        add(number_.gpu(node, a), number_.scale_up_switch(domain), LinkClass::kScaleUp, n.scale_up_bandwidth,
+            n.scale_up_latency / 2);
+      }
+      if (n.scale_up == ScaleUpKind::kPairs && a % 2 == 0) join(a, a + 1);
+      if (n.scale_up != ScaleUpKind::kMesh) continue;
+      for (int b = a + 1; b < n.gpus; ++b) join(a, b);
+    }
+  }
+
+  void add_pcie(int node) {
+    const BytesPerSecond slot = spec_.node.pcie_bandwidth;
+    const Seconds hop = spec_.node.pcie_latency;
+    for (int gpu = 0; gpu < number_.gpus_per_node; ++gpu) {
+      add(number_.gpu(node, gpu), number_.pcie_switch(node, number_.switch_of_gpu(gpu)), LinkClass::kPcie, slot, hop);
+    }
+    for (int nic = 0; nic < number_.nics; ++nic) {
+      add(number_.nic(node, nic), number_.pcie_switch(node, number_.switch_of_nic(nic)), LinkClass::kPcie, slot, hop);
+    }
+    for (int pcie = 0; pcie < number_.pcie_switches; ++pcie) {
+      add(number_.pcie_switch(node, pcie), number_.host(node, number_.host_of_switch(pcie)), LinkClass::kPcie, slot,
+          hop);
+    }
+    for (int a = 0; a < number_.hosts; ++a) {
+      for (int b = a + 1; b < number_.hosts; ++b) {
+        add(number_.host(node, a), number_.host(node, b), LinkClass::kHostBridge, slot * kHostLinkShare, hop);
+      }
+    }
+  }
+
+  const ClusterSpec& spec_;
+  const ClusterNumbering& number_;
+  std::vector<Link> links_;
+};
+
+Csr make_graph(const std::vector<Link>& links, std::uint32_t devices) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  std::vector<Cable> cables;
+  edges.reserve(2 * links.size());
+  cables.reserve(2 * links.size());
+  for (std::uint32_t i = 0; i < links.size(); ++i) {
+    edges.emplace_back(links[i].a.value, links[i].b.value);
+    edges.emplace_back(links[i].b.value, links[i].a.value);
+    cables.insert(cables.end(), 2, Cable{i});
+  }
+  return Csr(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), cables.begin(), devices);
+}
+
+/// Keeps the PCIe tree of node 0 (its devices carry the lowest numbers).
+struct InsideFirstNode {
+  const Csr* graph = nullptr;
+  const std::vector<Link>* links = nullptr;
+  bool operator()(const Csr::edge_descriptor& edge) const {
+    const LinkClass kind = (*links)[(*graph)[edge].link].kind;
+    return kind == LinkClass::kPcie || kind == LinkClass::kHostBridge;
+  }
+};
+
+}  // namespace
+
+struct Cluster::Graph {
+  explicit Graph(const ClusterSpec& cluster_spec)
+      : spec(cluster_spec),
+        number(cluster_spec),
+        links(LinkList(spec, number).take()),
+        csr(make_graph(links, number.devices())) {
+    for (int gpu = 0; gpu < number.gpus_per_node; ++gpu) towards_gpu.push_back(search_from(gpu));
+  }
+
+  /// Breadth-first over the PCIe tree of node 0 from one of its GPUs: for every device the next one towards that GPU.
+  std::vector<std::uint32_t> search_from(int gpu) const {
+    using boost::make_iterator_property_map;
+    const std::uint32_t size = number.devices_per_node();
+    std::vector<std::uint32_t> next(size, kNoLink);
+    std::vector<boost::default_color_type> color(size, boost::white_color);
+    const boost::filtered_graph<Csr, InsideFirstNode> tree(csr, InsideFirstNode{&csr, &links});
+    const auto index = boost::get(boost::vertex_index, csr);
+    boost::queue<std::uint32_t> queue;
+    const auto recorder =
+        boost::record_predecessors(make_iterator_property_map(next.begin(), index), boost::on_tree_edge());
+    boost::breadth_first_visit(tree, number.gpu(0, gpu).value, queue, boost::make_bfs_visitor(recorder),
+                               make_iterator_property_map(color.begin(), index));
+    return next;
+  }
+
+  LinkId between(DeviceId a, DeviceId b) const {
+    const auto [edge, found] = boost::edge(a.value, b.value, csr);
+    if (!found) throw std::logic_error("no link between " + number.name(a) + " and " + number.name(b));
+    return LinkId{csr[edge].link};
+  }
+
+  /// From any device of `node` down to one of the node's GPUs, over PCIe. Every node is a copy of node 0.
+  void append_to_gpu(int node, std::uint32_t local_from, int local_gpu, std::vector<LinkId>& route) const {
+    const std::uint32_t base = number.gpu(node, 0).value;
+    const std::vector<std::uint32_t>& next = towards_gpu[static_cast<std::size_t>(local_gpu)];
+    for (std::uint32_t at = local_from; next[at] != kNoLink; at = next[at]) {
+      route.push_back(between(DeviceId{base + at}, DeviceId{base + next[at]}));
+    }
+  }
+
+  void append_through_fabric(DeviceId from_nic, int from_leaf, DeviceId to_nic, int to_leaf,
+                             std::vector<LinkId>& route) const {
+    route.push_back(between(from_nic, number.leaf(from_leaf)));
+    if (from_leaf != to_leaf) {
+      // A leaf's uplink is the first of its links: the search in its row ends at once.
+      route.push_back(between(number.leaf(from_leaf), number.spine()));
+      route.push_back(between(number.leaf(to_leaf), number.spine()));
+    }
+    route.push_back(between(to_nic, number.leaf(to_leaf)));
+  }
+
+  bool joined_by_scale_up(int from, int to) const {
+    const NodeSpec& node = spec.node;
+    switch (node.scale_up) {
+      case ScaleUpKind::kSwitch:
+        return from / node.scale_up_domain == to / node.scale_up_domain;
+      case ScaleUpKind::kMesh:
+        return from / node.gpus == to / node.gpus;
+      case ScaleUpKind::kPairs:
+        return from / 2 == to / 2;
+      case ScaleUpKind::kNone:
+        break;
+    }
+    return false;
+  }
+
+  ClusterSpec spec;
+  ClusterNumbering number;
+  std::vector<Link> links;
+  Csr csr;
+  std::vector<std::vector<std::uint32_t>> towards_gpu;  // [local GPU][local device] -> next local device
+};
+
+Cluster::Cluster(const ClusterSpec& spec) {
+  check(spec);
+  graph_ = std::make_unique<Graph>(spec);
+}
+Cluster::~Cluster() = default;
+Cluster::Cluster(Cluster&&) noexcept = default;
+
+const ClusterSpec& Cluster::spec() const { return graph_->spec; }
+int Cluster::gpus() const { return graph_->spec.nodes * graph_->spec.node.gpus; }
+int Cluster::node_of(int gpu) const { return gpu / graph_->spec.node.gpus; }
+int Cluster::domain_of(int gpu) const { return gpu / domain_size(graph_->spec.node); }
+
+DeviceId Cluster::gpu(int gpu) const { return graph_->number.gpu(node_of(gpu), gpu % graph_->spec.node.gpus); }
+DeviceKind Cluster::kind(DeviceId device) const { return graph_->number.kind(device); }
+std::string Cluster::name(DeviceId device) const { return graph_->number.name(device); }
+std::size_t Cluster::devices() const { return boost::num_vertices(graph_->csr); }
+std::size_t Cluster::links() const { return graph_->links.size(); }
+const Link& Cluster::link(LinkId link) const { return graph_->links.at(link.value); }
+
+int Cluster::nic_of(int gpu) const {
+  const NodeSpec& node = graph_->spec.node;
+  if (node.nics == 0) return -1;
+  return node_of(gpu) * node.nics + nics_of_local_gpu(node, gpu % node.gpus).first;
+}
+
+std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
+  if (from_gpu < 0 || to_gpu < 0 || from_gpu >= gpus() || to_gpu >= gpus()) {
+    throw std::out_of_range("no such GPU in the cluster");
+  }
+  std::vector<LinkId> route;
+  if (from_gpu == to_gpu) return route;
+  const Graph& g = *graph_;
+  if (g.joined_by_scale_up(from_gpu, to_gpu)) {
+    if (g.spec.node.scale_up != ScaleUpKind::kSwitch) return {g.between(gpu(from_gpu), gpu(to_gpu))};
+    const DeviceId crossbar = g.number.scale_up_switch(domain_of(from_gpu));
+    return {g.between(gpu(from_gpu), crossbar), g.between(gpu(to_gpu), crossbar)};
+  }
+  const int from_node = node_of(from_gpu);
+  const int to_node = node_of(to_gpu);
+  const int from_local = from_gpu % g.spec.node.gpus;
+  const int to_local = to_gpu % g.spec.node.gpus;
+  if (from_node == to_node) {
+    g.append_to_gpu(to_node, static_cast<std::uint32_t>(from_local), to_local, route);
+    return route;
+  }
+  const int from_nic = nics_of_local_gpu(g.spec.node, from_local).first;
+  const int to_nic = nics_of_local_gpu(g.spec.node, to_local).first;
+  g.append_to_gpu(from_node, g.number.nic(0, from_nic).value, from_local, route);
+  std::reverse(route.begin(), route.end());
+  g.append_through_fabric(g.number.nic(from_node, from_nic), g.number.leaf_of_nic(from_node, from_nic),
+                          g.number.nic(to_node, to_nic), g.number.leaf_of_nic(to_node, to_nic), route);
+  g.append_to_gpu(to_node, g.number.nic(0, to_nic).value, to_local, route);
+  return route;
+}
+
+const char* name(DeviceKind kind) {
+  static constexpr const char* kNames[] = {"gpu",  "scale-up switch", "pcie switch", "host bridge", "nic", "leaf",
+                                           "spine"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+const char* name(LinkClass kind) {
+  static constexpr const char* kNames[] = {"scale-up", "pcie", "host bridge", "nic port", "uplink"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace hw_models

@@ -1,0 +1,99 @@
+#include "hw_models/cluster_check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+
+namespace hw_models {
+namespace {
+
+// Far above any machine built; they keep a typing error from asking for terabytes of graph.
+constexpr int kMaxGpusPerNode = 256;
+constexpr int kMaxNicsPerNode = 256;
+constexpr int kMaxNumaDomains = 64;
+constexpr std::int64_t kMaxGpus = 1'000'000;
+
+void require(bool condition, std::string_view field, const std::string& problem) {
+  if (!condition) throw std::invalid_argument(fmt::format("{}: {}", field, problem));
+}
+
+void require_range(int value, int low, int high, std::string_view field) {
+  require(value >= low && value <= high, field, fmt::format("{} is not between {} and {}", value, low, high));
+}
+
+void require_positive(BytesPerSecond bandwidth, std::string_view field) {
+  require(std::isfinite(bandwidth.value()) && bandwidth.value() > 0, field, "must be positive");
+}
+
+void require_latency(Seconds latency, std::string_view field) {
+  require(std::isfinite(latency.value()) && latency.value() >= 0, field, "must not be negative");
+}
+
+void check_switch(const NodeSpec& node) {
+  require(node.scale_up_domain >= 1 && node.scale_up_domain % node.gpus == 0, "node.scale_up_domain",
+          fmt::format("{} GPUs behind switches do not fill whole nodes of {}", node.scale_up_domain, node.gpus));
+  if (node.scale_up_domain > 1) require_positive(node.scale_up_bandwidth, "node.scale_up_bandwidth");
+}
+
+void check_scale_up(const NodeSpec& node) {
+  require_latency(node.scale_up_latency, "node.scale_up_latency");
+  switch (node.scale_up) {
+    case ScaleUpKind::kSwitch:
+      check_switch(node);
+      break;
+    case ScaleUpKind::kMesh:
+      require(node.scale_up_domain == node.gpus, "node.scale_up_domain",
+              fmt::format("a mesh joins the {} GPUs of one node, not {}", node.gpus, node.scale_up_domain));
+      if (node.gpus == 1) break;
+      require_positive(node.pair_bandwidth, "node.pair_bandwidth");
+      require_positive(node.scale_up_bandwidth, "node.scale_up_bandwidth");
+      break;
+    case ScaleUpKind::kPairs:
+      require(node.gpus % 2 == 0, "node.gpus", fmt::format("{} GPUs cannot be bridged in pairs", node.gpus));
+      require_positive(node.pair_bandwidth, "node.pair_bandwidth");
+      break;
+    case ScaleUpKind::kNone:
+      break;
+  }
+}
+
+void check_node(const NodeSpec& node) {
+  require_range(node.gpus, 1, kMaxGpusPerNode, "node.gpus");
+  require_range(node.nics, 0, kMaxNicsPerNode, "node.nics");
+  require_range(node.gpus_per_pcie_switch, 1, kMaxGpusPerNode, "node.gpus_per_pcie_switch");
+  require_range(node.numa_domains, 1, kMaxNumaDomains, "node.numa_domains");
+  require_positive(node.pcie_bandwidth, "node.pcie_bandwidth");
+  require_latency(node.pcie_latency, "node.pcie_latency");
+  if (node.nics > 0) require_positive(node.nic_bandwidth, "node.nic_bandwidth");
+  check_scale_up(node);
+}
+
+void check_fabric(const FabricSpec& fabric) {
+  require(fabric.nodes_per_unit >= 1, "fabric.nodes_per_unit", "must be at least 1");
+  require(std::isfinite(fabric.oversubscription) && fabric.oversubscription >= 1, "fabric.oversubscription",
+          fmt::format("{} is below 1", fabric.oversubscription));
+  require(fabric.efficiency > 0 && fabric.efficiency <= 1, "fabric.efficiency",
+          fmt::format("{} is not in (0, 1]", fabric.efficiency));
+  require_latency(fabric.switch_latency, "fabric.switch_latency");
+  require_latency(fabric.endpoint_latency, "fabric.endpoint_latency");
+}
+
+}  // namespace
+
+void check(const ClusterSpec& spec) {
+  check_node(spec.node);
+  check_fabric(spec.fabric);
+  require(spec.nodes >= 1, "nodes", fmt::format("{} is not a number of nodes", spec.nodes));
+  const std::int64_t gpus = std::int64_t{spec.nodes} * spec.node.gpus;
+  require(gpus <= kMaxGpus, "nodes", fmt::format("{} GPUs are more than {}", gpus, kMaxGpus));
+  const bool one_domain = spec.node.scale_up == ScaleUpKind::kSwitch && gpus <= spec.node.scale_up_domain;
+  if (spec.nodes == 1 || one_domain) return;
+  require(spec.node.nics > 0, "node.nics", fmt::format("{} nodes cannot reach each other without NICs", spec.nodes));
+  require(spec.fabric.kind != FabricKind::kNone, "fabric.kind",
+          fmt::format("{} nodes need a fabric between them", spec.nodes));
+}
+
+}  // namespace hw_models

@@ -1,0 +1,250 @@
+// What every group of a family gets of the links and NICs while all of them run at once.
+//
+//   NIC share of a group   = nic bandwidth x fabric efficiency / groups on that NIC   [/ oversubscription, see below]
+//   inter of a group       = min over its domains of (sum of its shares there)
+//   inter per rank         = min over its ranks of (sum of nic bandwidth x efficiency / ranks on that NIC)
+//   intra                  = switch: the GPU's rate;  mesh: (members - 1) x pair rate, at most the GPU's;
+//                            PCIe and bridges: the scarcest link of its ring, divided among the rings on that link
+//
+// A group whose members lie in several units, or on different rails of one unit, crosses the leaf uplinks. Its
+// sibling groups do so too, hence it gets 1 / oversubscription of its NICs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "hw_models/cluster_numbering.h"
+#include "hw_models/network.h"
+#include "hw_models/transfer_protocol.h"
+
+namespace hw_models {
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+using Members = std::span<const int>;
+
+class Family {
+ public:
+  Family(const Cluster& cluster, std::span<const std::vector<int>> groups)
+      : cluster_(cluster), node_(cluster.spec().node), fabric_(cluster.spec().fabric) {
+    for (const std::vector<int>& group : groups) add(group);
+    nics_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(node_.nics));
+    if (over_pcie()) rings_on_.resize(2 * cluster.links());
+    for (std::size_t i = 0; i < members_.size(); ++i) count(static_cast<int>(i), members_[i]);
+  }
+
+  GroupLayout layout(std::size_t group) const {
+    const std::vector<int>& members = members_[group];
+    const std::vector<Members> domains = split(members);
+    GroupLayout layout;
+    layout.ranks = static_cast<int>(members.size());
+    layout.domains = static_cast<int>(domains.size());
+    layout.nodes = nodes(members);
+    layout.ranks_per_domain = largest(domains);
+    if (layout.ranks_per_domain > 1) add_intra(domains, layout);
+    if (layout.domains > 1) add_inter(domains, layout);
+    return layout;
+  }
+
+ private:
+  struct NicLoad {
+    int groups = 0, ranks = 0;
+    int newest_group = -1;
+  };
+
+  bool over_pcie() const { return node_.scale_up == ScaleUpKind::kPairs || node_.scale_up == ScaleUpKind::kNone; }
+
+  void add(std::vector<int> group) {
+    std::sort(group.begin(), group.end());
+    if (group.empty()) throw std::invalid_argument("groups: a group has no members");
+    if (group.front() < 0 || group.back() >= cluster_.gpus()) {
+      throw std::invalid_argument(fmt::format("groups: GPU {} is not one of the cluster's {}",
+                                              group.front() < 0 ? group.front() : group.back(), cluster_.gpus()));
+    }
+    const auto twice = std::adjacent_find(group.begin(), group.end());
+    if (twice != group.end()) throw std::invalid_argument(fmt::format("groups: GPU {} is in a group twice", *twice));
+    members_.push_back(std::move(group));
+  }
+
+  /// Consecutive members of one domain each. A domain is consecutive GPUs and the members are sorted.
+  std::vector<Members> split(Members members) const {
+    std::vector<Members> domains;
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i <= members.size(); ++i) {
+      if (i < members.size() && cluster_.domain_of(members[i]) == cluster_.domain_of(members[begin])) continue;
+      domains.push_back(members.subspan(begin, i - begin));
+      begin = i;
+    }
+    return domains;
+  }
+
+  int nodes(Members members) const {
+    int count = 1;
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      count += cluster_.node_of(members[i]) != cluster_.node_of(members[i - 1]) ? 1 : 0;
+    }
+    return count;
+  }
+
+  static int largest(const std::vector<Members>& domains) {
+    std::size_t size = 0;
+    for (const Members domain : domains) size = std::max(size, domain.size());
+    return static_cast<int>(size);
+  }
+
+  void count(int group, Members members) {
+    const std::vector<Members> domains = split(members);
+    if (domains.size() > 1) {
+      for (const int gpu : members) count_nics(group, gpu);
+    }
+    if (!over_pcie()) return;
+    for (const Members domain : domains) {
+      for_each_hop(domain, domains.size() == 1, [this](std::size_t direction, const Link&) { ++rings_on_[direction]; });
+    }
+  }
+
+  void count_nics(int group, int gpu) {
+    for_each_nic(gpu, [this, group](int nic) {
+      NicLoad& load = nics_[static_cast<std::size_t>(nic)];
+      ++load.ranks;
+      load.groups += load.newest_group != group ? 1 : 0;
+      load.newest_group = group;
+    });
+  }
+
+  template <class Visit>
+  void for_each_nic(int gpu, const Visit& visit) const {
+    const int first = cluster_.node_of(gpu) * node_.nics;
+    const NicRange own = nics_of_local_gpu(node_, gpu % node_.gpus);
+    for (int nic = own.first; nic < own.last; ++nic) visit(first + nic);
+  }
+
+  /// Every directed link that the ring (closed) or chain (open) over `members` uses: visit(2 link + direction, link).
+  template <class Visit>
+  void for_each_hop(Members members, bool closed, const Visit& visit) const {
+    const std::size_t hops = members.size() < 2 ? 0 : members.size() - (closed ? 0 : 1);
+    for (std::size_t i = 0; i < hops; ++i) {
+      DeviceId at = cluster_.gpu(members[i]);
+      for (const LinkId id : cluster_.route(members[i], members[(i + 1) % members.size()])) {
+        const Link& link = cluster_.link(id);
+        visit(2 * std::size_t{id.value} + (link.a == at ? 0 : 1), link);
+        at = link.a == at ? link.b : link.a;
+      }
+    }
+  }
+
+  void add_intra(const std::vector<Members>& domains, GroupLayout& layout) const {
+    layout.intra_latency = node_.scale_up_latency;
+    double rate = kUnlimited;
+    if (over_pcie()) {
+      layout.intra_latency = Seconds(0);
+      for (const Members domain : domains) {
+        rate = std::min(rate, pcie_ring_rate(domain, domains.size() == 1));
+        layout.intra_latency = std::max(layout.intra_latency, slowest_hop(domain));
+      }
+    } else if (node_.scale_up == ScaleUpKind::kMesh) {
+      for (const Members domain : domains) {
+        if (domain.size() > 1) {
+          const double links = node_.pair_bandwidth.value() * static_cast<double>(domain.size() - 1);
+          rate = std::min({rate, links * kScaleUpEfficiency, node_.scale_up_bandwidth.value() * kScaleUpEfficiency});
+        }
+      }
+    } else {
+      rate = node_.scale_up_bandwidth.value() * kScaleUpEfficiency;
+    }
+    layout.intra = BytesPerSecond(rate);
+  }
+
+  double pcie_ring_rate(Members domain, bool closed) const {
+    double rate = kUnlimited;
+    for_each_hop(domain, closed, [&](std::size_t direction, const Link& link) {
+      rate = std::min(rate, payload_rate(link).value() / rings_on_[direction]);
+    });
+    return rate;
+  }
+
+  Seconds slowest_hop(Members domain) const {
+    Seconds slowest{};
+    for (std::size_t i = 1; i < domain.size(); ++i) {
+      Seconds latency{};
+      for (const LinkId id : cluster_.route(domain[i - 1], domain[i])) latency += cluster_.link(id).latency;
+      slowest = std::max(slowest, latency);
+    }
+    return slowest;
+  }
+
+  void add_inter(const std::vector<Members>& domains, GroupLayout& layout) const {
+    const bool crosses = crosses_uplinks(domains);
+    const double nic = node_.nic_bandwidth.value() * fabric_.efficiency / (crosses ? fabric_.oversubscription : 1);
+    const double slot = node_.pcie_bandwidth.value();
+    double inter = kUnlimited;
+    double per_rank = kUnlimited;
+    for (const Members domain : domains) {
+      double sum = 0;
+      int newest = -1;  // NICs come in ascending order; neighbours may share one
+      for (const int gpu : domain) {
+        double own = 0;
+        for_each_nic(gpu, [&](int index) {
+          const NicLoad& load = nics_[static_cast<std::size_t>(index)];
+          own += nic / load.ranks;
+          if (index > newest) sum += nic / load.groups;
+          newest = std::max(newest, index);
+        });
+        per_rank = std::min({per_rank, own, slot});
+      }
+      inter = std::min({inter, sum, slot * static_cast<double>(domain.size())});
+    }
+    layout.inter = BytesPerSecond(inter);
+    layout.inter_per_rank = BytesPerSecond(per_rank);
+    layout.inter_latency = inter_latency(domains, crosses);
+  }
+
+  bool crosses_uplinks(const std::vector<Members>& domains) const {
+    const auto unit = [this](int gpu) { return cluster_.node_of(gpu) / fabric_.nodes_per_unit; };
+    if (unit(domains.front().front()) != unit(domains.back().back())) return true;
+    if (fabric_.kind != FabricKind::kRailOptimized) return false;
+    const std::vector<int> rails = rails_of(domains.front());
+    return std::any_of(domains.begin(), domains.end(), [&](Members domain) { return rails_of(domain) != rails; });
+  }
+
+  std::vector<int> rails_of(Members domain) const {
+    std::vector<int> rails;
+    for (const int gpu : domain) {
+      for_each_nic(gpu, [&](int nic) { rails.push_back(nic % node_.nics); });
+    }
+    std::sort(rails.begin(), rails.end());
+    rails.erase(std::unique(rails.begin(), rails.end()), rails.end());
+    return rails;
+  }
+
+  /// GPU to NIC on both sides, the NICs themselves, and one switch, or three through a spine.
+  Seconds inter_latency(const std::vector<Members>& domains, bool crosses) const {
+    Seconds latency = fabric_.endpoint_latency + fabric_.switch_latency * (crosses ? 3.0 : 1.0);
+    for (const LinkId id : cluster_.route(domains.front().front(), domains.back().front())) {
+      const Link& link = cluster_.link(id);
+      if (link.kind == LinkClass::kPcie || link.kind == LinkClass::kHostBridge) latency += link.latency;
+    }
+    return latency;
+  }
+
+  const Cluster& cluster_;
+  const NodeSpec& node_;
+  const FabricSpec& fabric_;
+  std::vector<std::vector<int>> members_;
+  std::vector<NicLoad> nics_;  // by global NIC
+  std::vector<int> rings_on_;  // by 2 link + direction; PCIe nodes only
+};
+
+}  // namespace
+
+std::vector<GroupLayout> Network::layouts(std::span<const std::vector<int>> groups) const {
+  const Family family(cluster_, groups);
+  std::vector<GroupLayout> layouts;
+  layouts.reserve(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) layouts.push_back(family.layout(i));
+  return layouts;
+}
+
+}  // namespace hw_models

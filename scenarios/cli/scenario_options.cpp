@@ -1,0 +1,124 @@
+#include "scenarios/cli/scenario_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "scenarios/load/diagnostics.h"
+
+namespace scenarios {
+namespace {
+
+namespace po = boost::program_options;
+
+/// The words users of training frameworks know, for the keys of the scenario file.
+struct Alias {
+  const char *option, *path, *summary;
+};
+constexpr std::array<Alias, 11> kAliases{{
+    {"tp", "plan.tensor", "tensor parallel ranks"},
+    {"pp", "plan.pipeline", "pipeline stages"},
+    {"dp", "plan.data", "data parallel replicas"},
+    {"cp", "plan.context", "context parallel ranks"},
+    {"ep", "plan.expert", "expert parallel ranks"},
+    {"vpp", "plan.chunks", "model chunks per stage"},
+    {"mbs", "plan.micro_batch", "sequences per microbatch"},
+    {"gbs", "training.global_batch", "sequences per step"},
+    {"seq-len", "training.sequence_length", "tokens per sequence"},
+    {"nodes", "cluster.nodes", "nodes"},
+    {"gpu", "cluster.gpu", "GPU of the catalogue in place of the node's own"},
+}};
+
+/// "plan.tensor=4" -> path and value.
+Override parse_override(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError(fmt::format("error: '--set {}' has no value\n  write --set plan.tensor=4\n", text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::vector<Override> overrides_of(const po::variables_map& given) {
+  std::vector<Override> overrides;
+  if (given.count("set") > 0) {
+    for (const std::string& text : given["set"].as<std::vector<std::string>>())
+      overrides.push_back(parse_override(text));
+  }
+  for (const Alias& alias : kAliases) {
+    if (given.count(alias.option) > 0) overrides.push_back({alias.path, given[alias.option].as<std::string>()});
+  }
+  return overrides;
+}
+
+std::optional<std::filesystem::path> overlay_of(const po::variables_map& given) {
+  if (given.count("catalog") == 0) return std::nullopt;
+  return given["catalog"].as<std::string>();
+}
+
+}  // namespace
+
+po::options_description scenario_options() {
+  po::options_description options("options");
+  auto add = options.add_options();
+  add("json", po::bool_switch(), "one JSON object on standard output, nothing else");
+  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
+      "change a key of the scenario, e.g. --set plan.tensor=4; may be repeated");
+  for (const Alias& alias : kAliases) {
+    add(alias.option, po::value<std::string>()->value_name("VALUE"),
+        fmt::format("{} (--set {}=VALUE)", alias.summary, alias.path).c_str());
+  }
+  add("catalog", po::value<std::string>()->value_name("DIR"),
+      "lay your own files DIR/KIND/NAME.yaml over the catalogue");
+  add("quiet,q", po::bool_switch(), "no warnings on standard error");
+  add("help,h", po::bool_switch(), "this text");
+  return options;
+}
+
+ScenarioArguments parse_scenario_arguments(const std::string& verb, const std::vector<std::string>& arguments,
+                                           const po::options_description& own) {
+  po::options_description all;
+  all.add(own).add(scenario_options()).add_options()("scenario", po::value<std::string>());
+  po::positional_options_description positions;
+  positions.add("scenario", 1);
+  po::variables_map given;
+  try {
+    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(arguments).options(all).positional(positions).style(style).run(), given);
+    po::notify(given);
+  } catch (const po::error& error) {
+    throw InputError(fmt::format("error: {}\n  see trainyard {} --help\n", error.what(), verb));
+  }
+  const bool help = given["help"].as<bool>();
+  if (!help && given.count("scenario") == 0) {
+    throw InputError(
+        fmt::format("error: no scenario given\n  write trainyard {} SCENARIO.yaml ('-' reads standard input)\n", verb));
+  }
+  std::string file = help ? "" : given["scenario"].as<std::string>();
+  const bool json = given["json"].as<bool>();
+  const bool quiet = given["quiet"].as<bool>();
+  std::vector<Override> overrides = overrides_of(given);
+  Catalog catalog(overlay_of(given));
+  return {std::move(file), json, quiet, help, std::move(given), std::move(overrides), std::move(catalog)};
+}
+
+std::string verb_help(const std::string& verb, const std::string& text, const po::options_description& own) {
+  std::ostringstream stream;
+  stream << "usage: trainyard " << verb << " SCENARIO [options]\n\n" << text << "\n";
+  if (!own.options().empty()) stream << own << "\n";
+  stream << scenario_options();
+  return stream.str();
+}
+
+Scenario load(const ScenarioArguments& arguments) {
+  Scenario scenario = load_scenario(arguments.file, arguments.catalog, arguments.overrides);
+  if (!arguments.json && !arguments.quiet) {
+    for (const std::string& warning : scenario.warnings) fmt::print(stderr, "{}\n", warning);
+  }
+  return scenario;
+}
+
+}  // namespace scenarios

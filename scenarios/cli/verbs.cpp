@@ -1,0 +1,21 @@
+#include <array>
+
+#include "scenarios/cli/verb.h"
+#include "scenarios/cli/verb_catalog.h"
+#include "scenarios/cli/verb_memory.h"
+#include "scenarios/cli/verb_simulate.h"
+
+namespace scenarios {
+namespace {
+
+constexpr std::array<Verb, 3> kVerbs{{
+    {"simulate", "predict the step and the whole run of the scenario's plan", run_simulate},
+    {"memory", "per-stage memory, fits or not", run_memory},
+    {"catalog", "what is known: GPUs, nodes, fabrics, software, models, schedules", run_catalog},
+}};
+
+}  // namespace
+
+std::span<const Verb> verbs() { return kVerbs; }
+
+}  // namespace scenarios

@@ -1,0 +1,32 @@
+#include "scenarios/load/catalog_fields.h"
+#include "scenarios/load/load_catalog.h"
+
+namespace scenarios {
+namespace {
+
+using hw_models::FabricKind;
+
+constexpr double kMaximumLatency = 1;  // s
+
+const std::vector<std::pair<std::string, FabricKind>> kFabricWords{
+    {"rail-optimized", FabricKind::kRailOptimized}, {"fat-tree", FabricKind::kFatTree}, {"none", FabricKind::kNone}};
+
+}  // namespace
+
+std::optional<hw_models::FabricSpec> load_fabric(const Value& map, const std::string& name, Diagnostics& diagnostics) {
+  const std::size_t errors = error_count(diagnostics);
+  MapReader reader(map, diagnostics);
+  hw_models::FabricSpec fabric;
+  fabric.name = read_notes(reader, name).name;
+  read_word(reader, {"kind", 0, 0, "kind: rail-optimized, fat-tree or none"}, kFabricWords, fabric.kind);
+  read(reader, {"nodes_per_unit", 1, 100'000}, fabric.nodes_per_unit);
+  read(reader, {"oversubscription", 1, 1'000}, fabric.oversubscription);
+  read(reader, {"efficiency", 0.01, 1}, fabric.efficiency);
+  read(reader, {"switch_latency", 0, kMaximumLatency}, fabric.switch_latency);
+  read(reader, {"endpoint_latency", 0, kMaximumLatency}, fabric.endpoint_latency);
+  read(reader, {"power_per_port", 0, 1e4}, fabric.power_per_port);
+  reader.finish();
+  return error_count(diagnostics) == errors ? std::optional(fabric) : std::nullopt;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include "scenarios/load/catalog_fields.h"
+#include "scenarios/load/load_catalog.h"
+
+namespace scenarios {
+namespace {
+
+using hw_models::NodeSpec;
+using hw_models::ScaleUpKind;
+
+// A link outside these is a unit mistake: 1 Mb/s to 1000 times the fastest of today.
+constexpr double kMinimumBandwidth = 1.25e5, kMaximumBandwidth = 1e15;  // bytes/s
+constexpr double kMaximumLatency = 1;                                   // s
+constexpr int kMaximumGpus = 256, kMaximumNics = 256, kMaximumDomain = 100'000;
+
+const std::vector<std::pair<std::string, ScaleUpKind>> kScaleUpWords{{"switch", ScaleUpKind::kSwitch},
+                                                                     {"mesh", ScaleUpKind::kMesh},
+                                                                     {"pairs", ScaleUpKind::kPairs},
+                                                                     {"none", ScaleUpKind::kNone}};
+
+/// Between two GPUs when not given: a switch and a bridge give a pair everything, a mesh splits it over all others.
+hw_models::BytesPerSecond default_pair_bandwidth(const NodeSpec& node) {
+  if (node.scale_up != ScaleUpKind::kMesh || node.gpus < 2) return node.scale_up_bandwidth;
+  return node.scale_up_bandwidth / (node.gpus - 1);
+}
+
+void read_scale_up(MapReader& reader, NodeSpec& node) {
+  read_word(reader, {"scale_up", 0, 0, "scale_up: switch, mesh, pairs or none"}, kScaleUpWords, node.scale_up);
+  node.scale_up_domain = node.gpus;
+  read(reader, {"scale_up_domain", 1, kMaximumDomain}, node.scale_up_domain);
+  const bool linked = node.scale_up != ScaleUpKind::kNone && node.gpus > 1 && reader.has("scale_up");
+  read(reader,
+       {"scale_up_bandwidth", kMinimumBandwidth, kMaximumBandwidth, linked ? "scale_up_bandwidth: 450 GB/s" : ""},
+       node.scale_up_bandwidth);
+  node.pair_bandwidth = default_pair_bandwidth(node);
+  read(reader, {"pair_bandwidth", kMinimumBandwidth, kMaximumBandwidth}, node.pair_bandwidth);
+  read(reader, {"scale_up_latency", 0, kMaximumLatency}, node.scale_up_latency);
+}
+
+void read_network(MapReader& reader, NodeSpec& node) {
+  read(reader, {"nics", 0, kMaximumNics, "nics: 8, or 0 for a machine on its own"}, node.nics);
+  const bool networked = reader.has("nics") && node.nics > 0;
+  read(reader, {"nic_bandwidth", kMinimumBandwidth, kMaximumBandwidth, networked ? "nic_bandwidth: 400 Gb/s" : ""},
+       node.nic_bandwidth);
+  read(reader, {"gpus_per_pcie_switch", 1, kMaximumGpus}, node.gpus_per_pcie_switch);
+  read(reader, {"numa_domains", 1, 64}, node.numa_domains);
+  read(reader, {"pcie_bandwidth", kMinimumBandwidth, kMaximumBandwidth, "pcie_bandwidth: 50 GB/s"},
+       node.pcie_bandwidth);
+  read(reader, {"pcie_latency", 0, kMaximumLatency}, node.pcie_latency);
+}
+
+/// What each figure allows alone but not together.
+void check_consistency(MapReader& reader, const NodeSpec& node) {
+  Diagnostics& diagnostics = reader.diagnostics();
+  if (node.scale_up == ScaleUpKind::kSwitch && node.scale_up_domain % node.gpus != 0) {
+    diagnostics.error(
+        reader.place("scale_up_domain"),
+        fmt::format("'scale_up_domain: {}' is not a multiple of the node's {} GPUs", node.scale_up_domain, node.gpus),
+        fmt::format("use {} or {}", node.gpus, (node.scale_up_domain / node.gpus + 1) * node.gpus));
+  }
+  if (node.scale_up != ScaleUpKind::kSwitch && node.scale_up_domain != node.gpus) {
+    diagnostics.error(reader.place("scale_up_domain"), "only 'scale_up: switch' reaches beyond the node",
+                      fmt::format("use {} or leave it out", node.gpus));
+  }
+  if (node.scale_up == ScaleUpKind::kPairs && node.gpus % 2 != 0) {
+    diagnostics.error(reader.place("gpus"), fmt::format("{} GPUs cannot be bridged in pairs", node.gpus),
+                      "use an even number");
+  }
+  if (node.scale_up != ScaleUpKind::kNone && node.scale_up_bandwidth < node.pair_bandwidth) {
+    diagnostics.error(reader.place("pair_bandwidth"), "'pair_bandwidth' exceeds 'scale_up_bandwidth'",
+                      "scale_up_bandwidth is the sum over all links of one GPU");
+  }
+}
+
+}  // namespace
+
+std::optional<NodeSpec> load_node(const Value& map, const std::string& name, Diagnostics& diagnostics) {
+  const std::size_t errors = error_count(diagnostics);
+  MapReader reader(map, diagnostics);
+  NodeSpec node;
+  node.name = read_notes(reader, name).name;
+  read(reader, "gpu", node.gpu);
+  if (!reader.has("gpu")) reader.missing("gpu", "write gpu: h100-sxm-80gb");
+  read(reader, {"gpus", 1, kMaximumGpus, "gpus: 8"}, node.gpus);
+  read_scale_up(reader, node);
+  read_network(reader, node);
+  read(reader, {"overhead_power", 0, 1e6}, node.overhead_power);
+  read(reader, {"usd_per_hour", 0, 1e6}, node.usd_per_hour);
+  read(reader, "price_date", node.price_date);
+  reader.finish();
+  if (error_count(diagnostics) == errors) check_consistency(reader, node);
+  return error_count(diagnostics) == errors ? std::optional(node) : std::nullopt;
+}
+
+}  // namespace scenarios

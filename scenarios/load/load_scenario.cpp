@@ -1,0 +1,206 @@
+#include "scenarios/load/load_scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <system_error>
+
+#include "scenarios/load/sections.h"
+#include "strategies/build_program.h"
+
+namespace scenarios {
+namespace {
+
+constexpr std::streamsize kMaximumFileBytes = (std::streamsize{1} << 20) + 1;  // parse_yaml refuses more than 1 MiB
+constexpr std::array<std::string_view, 3> kLaterSections{"failures", "execute", "candidates"};
+
+struct UserWord {
+  std::string_view word, key;
+};
+
+constexpr std::array<UserWord, 12> kUserWords{{{"tp", "plan.tensor"},
+                                               {"pp", "plan.pipeline"},
+                                               {"dp", "plan.data"},
+                                               {"cp", "plan.context"},
+                                               {"ep", "plan.expert"},
+                                               {"vpp", "plan.chunks"},
+                                               {"mbs", "plan.micro_batch"},
+                                               {"gbs", "training.global_batch"},
+                                               {"seq-len", "training.sequence_length"},
+                                               {"gpus", "cluster.gpus"},
+                                               {"nodes", "cluster.nodes"},
+                                               {"gpu", "cluster.gpu"}}};
+
+/// The root without `section.key`.
+Value dropped(const Value& root, std::string_view section, std::string_view key) {
+  const std::vector<Value::Entry> entries = root.entries();
+  const auto found = std::ranges::find(entries, section, &Value::Entry::key);
+  if (found == entries.end() || found->value.kind() != Value::Kind::kMap) return root;
+  return replaced(root, section, without(found->value, key));
+}
+
+Value with_overrides(Value root, const std::vector<Override>& overrides, Diagnostics& diagnostics) {
+  for (const Override& override : overrides) {
+    const std::string key = key_of(override.path);
+    // The size of the cluster has two names; the one on the command line wins.
+    if (key == "cluster.gpus") root = dropped(root, "cluster", "nodes");
+    if (key == "cluster.nodes") root = dropped(root, "cluster", "gpus");
+    root = with_override(root, key, override.value, diagnostics);
+  }
+  return root;
+}
+
+Value without_later_sections(Value root, Diagnostics& diagnostics) {
+  for (const Value::Entry& entry : root.entries()) {
+    if (std::ranges::find(kLaterSections, entry.key) == kLaterSections.end()) continue;
+    diagnostics.error(entry.place, fmt::format("'{}' is not supported by this version", entry.key), "remove it");
+    root = without(root, entry.key);
+  }
+  return root;
+}
+
+/// The sections that could be read.
+struct Sections {
+  std::optional<strategies::ModelSpec> model;
+  std::optional<strategies::TrainingSpec> training;
+  std::optional<ClusterSection> cluster;
+  std::optional<strategies::PlanSpec> plan;
+  std::optional<SoftwareStack> software;
+};
+
+Sections read_sections(const Value& root, Reading& reading) {
+  Sections sections;
+  MapReader reader(root, reading.diagnostics);
+  if (root.kind() != Value::Kind::kMap) return sections;
+  if (const auto value = reader.value("model")) sections.model = read_model(*value, reading);
+  if (!reader.has("model")) reader.missing("model", "a catalogue name, a path to a config.json, or a map");
+  if (const auto value = reader.value("training")) sections.training = read_training(*value, reading);
+  if (!reader.has("training"))
+    reader.missing("training", "write training: {sequence_length: 8192, global_batch: 1024}");
+  if (const auto value = reader.value("cluster")) sections.cluster = read_cluster(*value, reading);
+  if (!reader.has("cluster")) reader.missing("cluster", "write cluster: {node: dgx-h100, nodes: 1}");
+  if (const auto value = reader.value("plan")) sections.plan = read_plan(*value, reading);
+  if (!reader.has("plan")) reader.missing("plan", "write plan: {tensor: 8}");
+  if (const auto value = reader.value("software")) {
+    sections.software = read_software(*value, reading);
+  } else if (!reader.has("software")) {
+    sections.software = reading.catalog.software("megatron-core");
+  }
+  reader.finish();
+  return sections;
+}
+
+void check_precision(const Value& root, hw_models::DType precision, const hw_models::GpuSpec& gpu,
+                     Diagnostics& diagnostics) {
+  if (gpu.peak(precision).value() > 0) return;
+  std::vector<std::string_view> supported;
+  for (const hw_models::DTypeInfo& info : hw_models::kDTypes) {
+    if (gpu.peak(info.dtype).value() > 0) supported.push_back(info.name);
+  }
+  diagnostics.error(place_of(root, "training.precision"),
+                    fmt::format("the {} has no {} matrix units", gpu.name, hw_models::info(precision).name),
+                    fmt::format("use {}", fmt::join(supported, ", ")));
+}
+
+/// Checks that need more than one section.
+void check_together(const Value& root, Sections& sections, Diagnostics& diagnostics) {
+  if (sections.plan && sections.cluster) {
+    complete_plan(root, sections.cluster->cluster, *sections.plan, diagnostics);
+  }
+  if (sections.training && sections.cluster) {
+    check_precision(root, sections.training->precision, sections.cluster->gpu, diagnostics);
+  }
+  if (!sections.model || !sections.training || !sections.plan) return;
+  // Without a known number of replicas the rest of the plan is still worth checking.
+  const bool replicas_known = sections.plan->data > 0;
+  if (!replicas_known) sections.plan->data = 1;
+  for (const strategies::PlanFinding& finding :
+       strategies::check_plan(*sections.model, *sections.training, *sections.plan)) {
+    if (!replicas_known && finding.path == "training.global_batch") continue;
+    const Place place = place_of(root, finding.path);
+    if (finding.warning) {
+      diagnostics.warning(place, finding.message, finding.advice);
+    } else {
+      diagnostics.error(place, finding.message, finding.advice);
+    }
+  }
+}
+
+std::string read_stream(std::istream& stream, const std::string& file) {
+  std::string text(static_cast<std::size_t>(kMaximumFileBytes), '\0');
+  stream.read(text.data(), kMaximumFileBytes);
+  if (stream.bad()) throw InputError(file + ": error: reading failed\n");
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return text;
+}
+
+}  // namespace
+
+std::string key_of(std::string_view word) {
+  const auto known = std::ranges::find(kUserWords, word, &UserWord::word);
+  return std::string(known == kUserWords.end() ? word : known->key);
+}
+
+Place place_of(const Value& root, std::string_view path) {
+  Value value = root;
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const std::vector<Value::Entry> entries = value.entries();
+    const auto entry = std::ranges::find(entries, path.substr(0, dot), &Value::Entry::key);
+    if (entry == entries.end()) break;
+    value = entry->value;
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return value.place();
+}
+
+std::optional<Scenario> read_scenario(const std::string& text, const std::filesystem::path& folder,
+                                      const Catalog& catalog, const std::vector<Override>& overrides,
+                                      Diagnostics& diagnostics, std::string& other_files) {
+  std::optional<Value> root = parse_yaml(text, diagnostics);
+  if (!root) return std::nullopt;
+  root = without_later_sections(with_overrides(*root, overrides, diagnostics), diagnostics);
+  Reading reading{catalog, folder, diagnostics, ""};
+  Sections sections = read_sections(*root, reading);
+  check_together(*root, sections, diagnostics);
+  other_files = reading.other_files;
+  if (diagnostics.has_errors() || !other_files.empty()) return std::nullopt;
+  return Scenario{.name = std::filesystem::path(diagnostics.file()).filename().string(),
+                  .model = sections.model.value(),
+                  .training = sections.training.value(),
+                  .plan = sections.plan.value(),
+                  .cluster = sections.cluster.value().cluster,
+                  .gpu = sections.cluster->gpu,
+                  .price = sections.cluster->price,
+                  .software = sections.software.value(),
+                  .warnings = diagnostics.warnings()};
+}
+
+Scenario load_scenario_text(const std::string& text, const std::string& file, const std::filesystem::path& folder,
+                            const Catalog& catalog, const std::vector<Override>& overrides) {
+  Diagnostics diagnostics(file, text);
+  std::string other_files;
+  std::optional<Scenario> scenario = read_scenario(text, folder, catalog, overrides, diagnostics, other_files);
+  if (!scenario) throw InputError(diagnostics.print() + other_files);
+  return *scenario;
+}
+
+Scenario load_scenario(const std::filesystem::path& path, const Catalog& catalog,
+                       const std::vector<Override>& overrides) {
+  if (path == "-") return load_scenario_text(read_stream(std::cin, "-"), "-", ".", catalog, overrides);
+  std::error_code problem;
+  const std::filesystem::file_status status = std::filesystem::status(path, problem);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    throw InputError(path.string() + ": error: there is no such file\n");
+  }
+  if (std::filesystem::is_directory(status)) throw InputError(path.string() + ": error: this is a directory\n");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw InputError(path.string() + ": error: the file cannot be opened\n");
+  return load_scenario_text(read_stream(stream, path.string()), path.string(), path.parent_path(), catalog, overrides);
+}
+
+}  // namespace scenarios

@@ -1,0 +1,91 @@
+#include "scenarios/load/catalog_fields.h"
+#include "scenarios/load/load_catalog.h"
+
+namespace scenarios {
+namespace {
+
+using hw_models::AttentionKernel;
+using hw_models::DType;
+using hw_models::SoftwareSpec;
+using strategies::Implementation;
+
+constexpr double kMaximumLaunch = 1;           // s: beyond, the unit is wrong
+constexpr double kMaximumStepOverhead = 3600;  // s
+constexpr double kMaximumMemory = 1e12;        // bytes
+constexpr double kMaximumBucket = 1e13;        // parameters
+constexpr double kMaximumVocabularyMultiple = 1e6;
+
+const std::vector<std::pair<std::string, AttentionKernel>> kAttentionWords{{"flash", AttentionKernel::kFlash},
+                                                                           {"unfused", AttentionKernel::kUnfused}};
+/// Formats a framework stores tensors in; tf32 exists in registers only.
+const std::vector<std::pair<std::string, DType>> kStorageWords{
+    {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}, {"fp8", DType::kFp8}, {"fp4", DType::kFp4}};
+
+/// One table for all switches: a new switch is one line here.
+struct Switch {
+  std::string_view key;
+  bool Implementation::*member;
+};
+constexpr Switch kSwitches[] = {
+    {"dropout", &Implementation::dropout},
+    {"fused_cross_entropy", &Implementation::fused_cross_entropy},
+    {"fused_elementwise", &Implementation::fused_elementwise},
+    {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
+    {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
+    {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
+    {"overlap_weight_gradient", &Implementation::overlap_weight_gradient},
+    {"blocking_sends", &Implementation::blocking_sends},
+    {"scatter_gather_messages", &Implementation::scatter_gather_messages},
+    {"master_weights", &Implementation::master_weights},
+    {"cuda_graphs", &Implementation::cuda_graphs},
+    {"gradient_norm", &Implementation::gradient_norm},
+    {"loss_read", &Implementation::loss_read},
+};
+
+void read_implementation(const Value& map, Diagnostics& diagnostics, Implementation& implementation) {
+  MapReader reader(map, diagnostics);
+  read_word(reader, {"attention"}, kAttentionWords, implementation.attention);
+  read_word(reader, {"gradient"}, kStorageWords, implementation.gradient);
+  read_word(reader, {"parameter_gather"}, kStorageWords, implementation.parameter_gather);
+  read_word(reader, {"logits"}, kStorageWords, implementation.logits);
+  for (const Switch& item : kSwitches) read(reader, item.key, implementation.*item.member);
+  read(reader, {"bucket_parameters", 0, kMaximumBucket}, implementation.bucket_parameters);
+  read(reader, {"vocabulary_multiple", 0, kMaximumVocabularyMultiple}, implementation.vocabulary_multiple);
+  reader.finish();
+}
+
+void read_prices(const Value& map, Diagnostics& diagnostics, SoftwareSpec& prices) {
+  MapReader reader(map, diagnostics);
+  read(reader, {"kernel_launch", 0, kMaximumLaunch}, prices.kernel_launch);
+  read(reader, {"collective_launch", 0, kMaximumLaunch}, prices.collective_launch);
+  read(reader, {"synchronize", 0, kMaximumLaunch}, prices.synchronize);
+  read(reader, {"step_overhead", 0, kMaximumStepOverhead}, prices.step_overhead);
+  read(reader, {"kernel_gap", 0, kMaximumLaunch}, prices.kernel_gap);
+  read(reader, {"allocator_overhead", 0, 10}, prices.allocator_overhead);
+  read(reader, {"context", 0, kMaximumMemory}, prices.context);
+  read(reader, {"communicator", 0, kMaximumMemory}, prices.communicator);
+  reader.finish();
+}
+
+}  // namespace
+
+std::optional<SoftwareStack> load_software(const Value& map, const std::string& name, Diagnostics& diagnostics) {
+  const std::size_t errors = error_count(diagnostics);
+  MapReader reader(map, diagnostics);
+  SoftwareStack stack;
+  stack.implementation.name = stack.prices.name = read_notes(reader, name).name;
+  if (const auto implementation = reader.value("implementation")) {
+    read_implementation(*implementation, diagnostics, stack.implementation);
+  } else if (!reader.has("implementation")) {
+    reader.missing("implementation", "write implementation: {attention: flash}");
+  }
+  if (const auto prices = reader.value("prices")) {
+    read_prices(*prices, diagnostics, stack.prices);
+  } else if (!reader.has("prices")) {
+    reader.missing("prices", "write prices: {kernel_launch: 6 us}");
+  }
+  reader.finish();
+  return error_count(diagnostics) == errors ? std::optional(stack) : std::nullopt;
+}
+
+}  // namespace scenarios

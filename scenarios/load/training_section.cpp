@@ -1,0 +1,49 @@
+#include <limits>
+
+#include "scenarios/load/catalog_fields.h"
+#include "scenarios/load/sections.h"
+
+namespace scenarios {
+namespace {
+
+constexpr std::int64_t kLongestSequence = 16'777'216;  // 2^24; the longest context trained so far is about 2^20
+constexpr std::int64_t kLargestBatch = 100'000'000;    // sequences per step
+constexpr double kMostTokens = 1e18;
+
+std::vector<std::pair<std::string, hw_models::DType>> precisions() {
+  std::vector<std::pair<std::string, hw_models::DType>> words;
+  for (const hw_models::DTypeInfo& info : hw_models::kDTypes) words.emplace_back(info.name, info.dtype);
+  return words;
+}
+
+std::optional<double> read_input_rate(const Value& value, Diagnostics& diagnostics) {
+  MapReader reader(value, diagnostics);
+  std::optional<double> rate;
+  const std::optional<Value> given = reader.value("samples_per_s");
+  const bool unlimited = given && given->kind() == Value::Kind::kScalar && given->text() == "unlimited";
+  if (!unlimited) rate = reader.number("samples_per_s", 1e-6, 1e12);
+  reader.finish();
+  return rate;
+}
+
+}  // namespace
+
+std::optional<strategies::TrainingSpec> read_training(const Value& value, Reading& reading) {
+  const std::size_t before = error_count(reading.diagnostics);
+  MapReader reader(value, reading.diagnostics);
+  strategies::TrainingSpec training;
+  const auto length = reader.integer("sequence_length", 1, kLongestSequence);
+  if (!reader.has("sequence_length")) reader.missing("sequence_length", "tokens per sequence, e.g. 8192");
+  const auto batch = reader.integer("global_batch", 1, kLargestBatch);
+  if (!reader.has("global_batch")) reader.missing("global_batch", "sequences per step, e.g. 1024");
+  training.sequence_length = length.value_or(0);
+  training.global_batch = batch.value_or(0);
+  training.precision = reader.one_of("precision", precisions()).value_or(training.precision);
+  training.tokens = reader.quantity("tokens", QuantityKind::kTokens, 1, kMostTokens).value_or(0);
+  if (const auto input = reader.value("input"))
+    training.input_samples_per_s = read_input_rate(*input, reading.diagnostics);
+  reader.finish();
+  return error_count(reading.diagnostics) == before ? std::optional(training) : std::nullopt;
+}
+
+}  // namespace scenarios

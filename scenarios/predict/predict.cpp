@@ -1,0 +1,74 @@
+#include "scenarios/predict/prediction.h"
+#include "sim/price_program.h"
+#include "sim/step_simulation.h"
+#include "strategies/build_program.h"
+#include "strategies/placement/placement.h"
+#include "strategies/program/fingerprint.h"
+
+namespace scenarios {
+namespace {
+
+/// Recomputed share of the forward: all layers (full) or the attention products (selective); the LM head never.
+double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& flops) {
+  const double head = 6.0 * static_cast<double>(scenario.model.hidden) * static_cast<double>(scenario.model.vocabulary);
+  switch (scenario.plan.recompute) {
+    case strategies::Recompute::kNone:
+      return 0;
+    case strategies::Recompute::kSelective:
+      return flops.attention / 3;
+    case strategies::Recompute::kFull:
+      return (flops.dense - head + flops.attention) / 3;
+  }
+  return 0;
+}
+
+StepPrediction predict_step(const Scenario& scenario, const strategies::Program& program,
+                            const sim::StepResult& result) {
+  StepPrediction step;
+  step.time_s = static_cast<double>(result.step_ns) * 1e-9;
+  step.tokens_per_s = static_cast<double>(program.tokens_per_step) / step.time_s;
+  step.tokens_per_s_per_gpu = step.tokens_per_s / program.ranks();
+  const strategies::TokenFlops flops =
+      strategies::training_flops_per_token(scenario.model, scenario.training.sequence_length);
+  const double peak = scenario.gpu.peak(scenario.training.precision).value();
+  const double rate = step.tokens_per_s_per_gpu;
+  step.model_tflops_per_gpu = (flops.dense + flops.attention) * rate * 1e-12;
+  step.mfu = (flops.dense + flops.attention) * rate / peak;
+  step.mfu_causal = (flops.dense + flops.attention / 2) * rate / peak;
+  step.hfu = step.mfu + recomputed_flops(scenario, flops) * rate / peak;
+  step.flops_convention =
+      "6 x matmul parameters (with LM head) + 12 x layers x heads x head_dim x sequence per token: full attention "
+      "square, forward and backward, no recomputation";
+  step.peak_tflops = peak * 1e-12;
+  step.dtype = hw_models::info(scenario.training.precision).name;
+  step.breakdown_ns = result.mean;
+  return step;
+}
+
+}  // namespace
+
+Prediction predict(const Scenario& scenario, bool records) {
+  Prediction prediction;
+  prediction.scenario = scenario.name;
+  prediction.warnings = scenario.warnings;
+  prediction.program =
+      strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
+  const strategies::Program& program = prediction.program;
+  prediction.fingerprint = strategies::fingerprint(program);
+  prediction.gpus = program.ranks();
+  {
+    const hw_models::Cluster cluster(scenario.cluster);
+    const strategies::Placement placement = strategies::place(program);
+    const sim::Prices prices =
+        sim::price_program(program, cluster, scenario.gpu, scenario.software.prices, placement, scenario.training);
+    prediction.result = sim::simulate_blocks(program, prices, {.steps = 2, .records = records});
+  }
+  prediction.step = predict_step(scenario, program, prediction.result);
+  prediction.memory = predict_memory(scenario, program);
+  prediction.run = predict_run(scenario, prediction.step, prediction.gpus);
+  prediction.band = predict_band(prediction.step.time_s);
+  prediction.bottleneck = find_bottleneck(scenario, prediction);
+  return prediction;
+}
+
+}  // namespace scenarios

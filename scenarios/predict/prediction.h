@@ -1,0 +1,93 @@
+// What `simulate` and `memory` answer, as plain values. Definitions: docs/models.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/scenario.h"
+#include "sim/step_result.h"
+#include "strategies/program/program.h"
+
+namespace scenarios {
+
+/// Times in seconds, FLOP rates in TFLOP/s, ratios in [0, 1].
+struct StepPrediction {
+  double time_s = 0;
+  double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
+  double model_tflops_per_gpu = 0;
+  double mfu = 0;         ///< matmuls with LM head and the full attention square over the dense peak
+  double mfu_causal = 0;  ///< half the attention
+  double hfu = 0;         ///< mfu plus recomputation
+  std::string flops_convention;
+  double peak_tflops = 0;
+  std::string dtype;
+  sim::Breakdown breakdown_ns{};
+};
+
+struct StageMemory {
+  int stage = 0;
+  std::int64_t peak_bytes = 0;       ///< reserved: allocator cache and fragmentation included
+  std::int64_t allocated_bytes = 0;  ///< sum of the parts below
+  std::int64_t weights = 0, gradients = 0, optimizer = 0, activations = 0, other = 0;
+  int microbatches = 0;  ///< most microbatches alive at once
+};
+
+struct MemoryPrediction {
+  bool fits = true;
+  std::int64_t capacity_bytes = 0;
+  std::int64_t peak_bytes = 0, peak_allocated_bytes = 0;  ///< of the heaviest stage
+  std::int64_t overhead_bytes = 0;                        ///< context and communicators
+  std::int64_t device_bytes = 0;                          ///< peak + overhead
+  std::vector<StageMemory> stages;
+
+  std::int64_t margin_bytes() const { return capacity_bytes - device_bytes; }
+};
+
+/// The whole run; steps, days, hours, cost and energy are 0 when the scenario names no tokens.
+struct RunPrediction {
+  double tokens = 0;
+  std::int64_t steps = 0;
+  double days = 0, gpu_hours = 0;
+  double cost_usd = 0;  ///< 0 when no price is known
+  std::string cost_basis;
+  double energy_kwh = 0;
+  double average_gpu_watts = 0;
+  std::string energy_status = "not validated";
+};
+
+struct Band {
+  double step_low_s = 0, step_high_s = 0;
+  std::string basis;
+};
+
+struct Bottleneck {
+  std::string name;     ///< "compute", "exposed_tensor", ..., "memory"
+  std::string problem;  ///< "speed", "capacity" or "both"
+  std::string figures;  ///< why: the numbers behind `problem`
+  std::string advice;
+};
+
+struct Prediction {
+  std::string scenario, fingerprint;
+  int gpus = 0;
+  StepPrediction step;
+  MemoryPrediction memory;
+  RunPrediction run;
+  Band band;
+  Bottleneck bottleneck;
+  std::vector<std::string> warnings;
+  strategies::Program program;
+  sim::StepResult result;  ///< with records when asked for
+};
+
+/// `records`: keep the operations of one step for a timeline.
+Prediction predict(const Scenario& scenario, bool records);
+
+/// Memory alone, without pricing or simulating the step.
+MemoryPrediction predict_memory(const Scenario& scenario, const strategies::Program& program);
+RunPrediction predict_run(const Scenario& scenario, const StepPrediction& step, int gpus);
+Band predict_band(double step_s);
+Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& prediction);
+
+}  // namespace scenarios

@@ -1,0 +1,138 @@
+#include "scenarios/report/prediction_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/report/table.h"
+
+namespace scenarios {
+namespace {
+
+std::string gib(std::int64_t bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes) / (1 << 30)); }
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.1f} us", seconds * 1e6);
+}
+
+/// 1,234,567
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<std::size_t>(i), ",");
+  }
+  return digits;
+}
+
+std::string tokens_text(double tokens) {
+  if (tokens >= 1e12) return fmt::format("{:g}T", tokens / 1e12);
+  if (tokens >= 1e9) return fmt::format("{:g}B", tokens / 1e9);
+  return fmt::format("{:g}M", tokens / 1e6);
+}
+
+std::string plan_text(const Scenario& scenario) {
+  const strategies::PlanSpec& plan = scenario.plan;
+  const std::int64_t microbatches = scenario.training.global_batch / (plan.data * plan.micro_batch);
+  std::string text = fmt::format("tensor {} x pipeline {} x data {}", plan.tensor, plan.pipeline, plan.data);
+  if (plan.pipeline > 1) text += ", " + plan.schedule;
+  if (plan.chunks > 1) text += fmt::format(" ({} chunks)", plan.chunks);
+  text += fmt::format(", {} microbatches of {}", microbatches, plan.micro_batch);
+  if (plan.sequence_parallel) text += ", sequence parallel";
+  constexpr std::string_view kRecompute[] = {"", ", selective recompute", ", full recompute"};
+  text += kRecompute[static_cast<std::size_t>(plan.recompute)];
+  if (plan.zero > 0) text += fmt::format(", ZeRO {}", plan.zero);
+  return text;
+}
+
+std::string head_text(const Scenario& scenario, const Prediction& prediction) {
+  const StepPrediction& step = prediction.step;
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"model", fmt::format("{} ({:.1f}B parameters), sequence {}, global batch {}", scenario.model.name,
+                                       static_cast<double>(strategies::count_parameters(scenario.model).total) / 1e9,
+                                       scenario.training.sequence_length, scenario.training.global_batch)});
+  rows.push_back({"cluster", fmt::format("{} x {} ({} {}), {}", scenario.cluster.nodes, scenario.cluster.node.name,
+                                         prediction.gpus, scenario.gpu.name, scenario.cluster.fabric.name)});
+  rows.push_back({"plan", plan_text(scenario)});
+  rows.push_back({"step", fmt::format("{}   (between {} and {}: {})", seconds_text(step.time_s),
+                                      seconds_text(prediction.band.step_low_s),
+                                      seconds_text(prediction.band.step_high_s), prediction.band.basis)});
+  rows.push_back({"throughput", fmt::format("{} tokens/s, {} tokens/s per GPU", grouped(step.tokens_per_s),
+                                            grouped(step.tokens_per_s_per_gpu))});
+  rows.push_back(
+      {"efficiency", fmt::format("MFU {:.1f} %, causal {:.1f} %, HFU {:.1f} %: {:.1f} model TFLOP/s per GPU of "
+                                 "{:.1f} dense {} peak",
+                                 100 * step.mfu, 100 * step.mfu_causal, 100 * step.hfu, step.model_tflops_per_gpu,
+                                 step.peak_tflops, step.dtype)});
+  rows.push_back({"FLOPs", step.flops_convention});
+  return table(rows);
+}
+
+std::string breakdown_text(const Prediction& prediction) {
+  constexpr double kBarWidth = 40;
+  std::vector<std::vector<std::string>> rows;
+  const double total = prediction.step.time_s * 1e9;
+  for (int k = 0; k < sim::kTimeKinds; ++k) {
+    const auto ns = static_cast<double>(prediction.step.breakdown_ns[static_cast<std::size_t>(k)]);
+    if (ns == 0) continue;
+    const double share = ns / total;
+    rows.push_back({std::string("  ") + sim::name(static_cast<sim::TimeKind>(k)), fmt::format("{:5.1f} %", 100 * share),
+                    fmt::format("{:>11}", seconds_text(ns * 1e-9)),
+                    std::string(static_cast<std::size_t>(std::lround(share * kBarWidth)), '#')});
+  }
+  return "Where a GPU's step goes (mean over ranks)\n" + table(rows);
+}
+
+std::string run_text(const Prediction& prediction) {
+  const RunPrediction& run = prediction.run;
+  if (run.tokens <= 0) return "Run: unknown length (set training.tokens for days, cost and energy)\n";
+  std::string text = fmt::format("Run of {} tokens: {} steps, {:.1f} days, {} GPU-hours\n", tokens_text(run.tokens),
+                                 grouped(static_cast<double>(run.steps)), run.days, grouped(run.gpu_hours));
+  text += run.cost_usd > 0 ? fmt::format("  cost    ${} ({})\n", grouped(run.cost_usd), run.cost_basis)
+                           : fmt::format("  cost    unknown ({})\n", run.cost_basis);
+  text += fmt::format("  energy  {} kWh at {:.0f} W per GPU ({})\n", grouped(run.energy_kwh), run.average_gpu_watts,
+                      run.energy_status);
+  return text;
+}
+
+}  // namespace
+
+std::string memory_text(const Scenario& scenario, const MemoryPrediction& memory) {
+  std::vector<std::vector<std::string>> rows{{"  stage", "weights", "gradients", "optimizer", "activations", "other",
+                                              "allocated", "reserved", "on device", "microbatches"}};
+  for (const StageMemory& stage : memory.stages) {
+    rows.push_back({fmt::format("  {}", stage.stage), gib(stage.weights), gib(stage.gradients), gib(stage.optimizer),
+                    gib(stage.activations), gib(stage.other), gib(stage.allocated_bytes), gib(stage.peak_bytes),
+                    gib(stage.peak_bytes + memory.overhead_bytes), std::to_string(stage.microbatches)});
+  }
+  constexpr std::size_t kMostRows = 17;
+  if (rows.size() > kMostRows + 1) {  // keep both ends and the heaviest in sight
+    const auto heaviest = std::ranges::max_element(memory.stages, {}, &StageMemory::peak_bytes);
+    const auto index = static_cast<std::size_t>(heaviest - memory.stages.begin()) + 1;
+    std::vector<std::vector<std::string>> shown{rows[0], rows[1], rows[2]};
+    if (index > 2 && index + 2 < rows.size()) shown.push_back(rows[index]);
+    shown.push_back({fmt::format("  ({} more stages: --json)", rows.size() - shown.size() - 2)});
+    shown.push_back(rows[rows.size() - 2]);
+    shown.push_back(rows.back());
+    rows = std::move(shown);
+  }
+  std::string text =
+      fmt::format("Memory per GPU at its peak, GiB ({} has {})\n", scenario.gpu.name, gib(memory.capacity_bytes)) +
+      table(rows, 1);
+  text += memory.fits
+              ? fmt::format("  fits: {} GiB to spare on the heaviest stage\n", gib(memory.margin_bytes()))
+              : fmt::format("  DOES NOT FIT: {} GiB too much on the heaviest stage\n", gib(-memory.margin_bytes()));
+  return text;
+}
+
+std::string prediction_text(const Scenario& scenario, const Prediction& prediction) {
+  const Bottleneck& b = prediction.bottleneck;
+  return head_text(scenario, prediction) + "\n" + breakdown_text(prediction) + "\n" +
+         memory_text(scenario, prediction.memory) + "\n" + run_text(prediction) + "\n" +
+         fmt::format("Problem: {} ({})\nBottleneck: {}; {}\n", b.problem == "both" ? "speed and capacity" : b.problem,
+                     b.figures, b.name, b.advice);
+}
+
+}  // namespace scenarios

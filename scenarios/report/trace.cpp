@@ -1,0 +1,106 @@
+#include "scenarios/report/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <variant>
+
+namespace scenarios {
+namespace {
+
+using strategies::Lane;
+using strategies::OperationRecord;
+
+/// Identity of a message within one step: microbatch, sender's and receiver's virtual stage, payload.
+using Message = std::tuple<int, int, int, strategies::Payload>;
+
+class TraceWriter {
+ public:
+  explicit TraceWriter(const Prediction& prediction)
+      : program_(prediction.program), records_(prediction.result.records) {
+    if (records_.empty()) return;
+    origin_ns_ = std::ranges::min_element(records_, {}, &OperationRecord::begin_ns)->begin_ns;
+  }
+
+  std::string write() {
+    text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+    for (std::uint32_t role = 0; role < program_.roles.size(); ++role) name_tracks(role);
+    for (const OperationRecord& record : records_) slice(record);
+    if (text_.ends_with(",\n")) text_.resize(text_.size() - 2);
+    return text_ + "\n]}\n";
+  }
+
+ private:
+  std::uint32_t role_of(const OperationRecord& record) const {
+    return program_.role_of_rank[static_cast<std::size_t>(record.rank.value)];
+  }
+  double microseconds(std::int64_t ns) const { return static_cast<double>(ns) * 1e-3; }
+
+  void name_tracks(std::uint32_t role) {
+    const auto add = [&](std::string_view what, int tid, std::string_view name) {
+      text_ += fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}},)"
+                           "\n",
+                           what, role, tid, name);
+    };
+    add("process_name", 0, program_.roles[role].name);
+    text_ += fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}},)"
+                         "\n",
+                         role, role);
+    std::array<bool, strategies::kLanes> used{};
+    for (const strategies::Block& block : program_.roles[role].blocks) {
+      for (const strategies::Operation& operation : block.operations)
+        used[static_cast<std::size_t>(operation.lane)] = true;
+    }
+    for (int lane = 0; lane < strategies::kLanes; ++lane) {
+      if (used[static_cast<std::size_t>(lane)]) add("thread_name", lane, strategies::name(static_cast<Lane>(lane)));
+    }
+  }
+
+  void slice(const OperationRecord& record) {
+    const std::uint32_t role = role_of(record);
+    const strategies::Action& action = program_.roles[role].schedule[record.instance.action];
+    const strategies::Block& block = program_.roles[role].blocks[action.block];
+    const strategies::Operation& operation = block.operations[record.instance.operation.value];
+    std::string name = operation.origin.label;
+    if (operation.origin.layer >= 0) name += fmt::format(" L{}", operation.origin.layer);
+    text_ += fmt::format(
+        R"({{"ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"name":"{}","cat":"{}","args":{{"block":"{}","chunk":{},"microbatch":{}}}}},)"
+        "\n",
+        role, static_cast<int>(operation.lane), microseconds(record.begin_ns - origin_ns_),
+        microseconds(record.end_ns - record.begin_ns), name, strategies::name(operation.origin.phase),
+        strategies::name(block.kind), block.chunk, action.microbatch);
+    if (const auto* send = std::get_if<strategies::Send>(&operation.work)) {
+      arrow('s', record, {action.microbatch, block.virtual_stage, send->virtual_stage, send->payload});
+    } else if (const auto* receive = std::get_if<strategies::Receive>(&operation.work)) {
+      arrow('f', record, {action.microbatch, receive->virtual_stage, block.virtual_stage, receive->payload});
+    }
+  }
+
+  /// Arrows bind to the slice they lie in: they start with the send and end with the receive.
+  void arrow(char end, const OperationRecord& record, const Message& message) {
+    const auto id = ids_.try_emplace(message, ids_.size() + 1).first->second;
+    const std::uint32_t role = role_of(record);
+    const strategies::Action& action = program_.roles[role].schedule[record.instance.action];
+    const auto& operation = program_.roles[role].blocks[action.block].operations[record.instance.operation.value];
+    const std::int64_t at = end == 's' ? record.begin_ns : record.end_ns;
+    text_ += fmt::format(R"({{"ph":"{}",{}"id":{},"pid":{},"tid":{},"ts":{:.3f},"name":"message","cat":"message"}},)"
+                         "\n",
+                         end, end == 'f' ? R"("bp":"e",)" : "", id, role, static_cast<int>(operation.lane),
+                         microseconds(at - origin_ns_));
+  }
+
+  const strategies::Program& program_;
+  const std::vector<OperationRecord>& records_;
+  std::int64_t origin_ns_ = 0;
+  std::map<Message, std::size_t> ids_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string trace_json(const Prediction& prediction) { return TraceWriter(prediction).write(); }
+
+}  // namespace scenarios

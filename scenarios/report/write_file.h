@@ -1,0 +1,12 @@
+// Output files that are whole or not there.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace scenarios {
+
+/// Writes a temporary file beside `path` and renames it. Throws InputError when the place cannot be written.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace scenarios

@@ -1,0 +1,179 @@
+#include "sim/breakdown.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <variant>
+
+namespace sim {
+namespace {
+
+using strategies::Lane;
+using strategies::Phase;
+
+TimeKind compute_kind(Phase phase) {
+  if (phase == Phase::kRecompute) return TimeKind::kRecompute;
+  return phase == Phase::kUpdate ? TimeKind::kOptimizer : TimeKind::kCompute;
+}
+
+/// Of a collective on the compute lane its purpose must tell.
+TimeKind collective_kind(Phase phase) {
+  return phase == Phase::kReduce || phase == Phase::kGather || phase == Phase::kUpdate ? TimeKind::kExposedData
+                                                                                       : TimeKind::kExposedTensor;
+}
+
+TimeKind lane_kind(Lane lane) {
+  switch (lane) {
+    case Lane::kTensor:
+      return TimeKind::kExposedTensor;
+    case Lane::kData:
+    case Lane::kGather:
+      return TimeKind::kExposedData;
+    case Lane::kSendNext:
+    case Lane::kSendPrevious:
+    case Lane::kReceiveNext:
+    case Lane::kReceivePrevious:
+      return TimeKind::kExposedPipeline;
+    case Lane::kContext:
+      return TimeKind::kExposedContext;
+    case Lane::kExpert:
+      return TimeKind::kExposedExpert;
+    case Lane::kHost:
+      return TimeKind::kHost;
+    case Lane::kCompute:
+    case Lane::kStorage:
+      break;
+  }
+  return TimeKind::kOther;
+}
+
+/// Makes `spent` sum to `step_ns`.
+void settle(Breakdown& spent, std::int64_t step_ns) {
+  const auto of = [&spent](TimeKind kind) -> std::int64_t& { return spent[static_cast<std::size_t>(kind)]; };
+  std::int64_t missing = step_ns - std::accumulate(spent.begin(), spent.end(), std::int64_t{0});
+  if (missing >= 0) {
+    of(TimeKind::kBubble) += missing;
+    return;
+  }
+  for (const TimeKind kind : {TimeKind::kBubble, TimeKind::kImbalance, TimeKind::kExposedPipeline,
+                              TimeKind::kExposedData, TimeKind::kExposedTensor, TimeKind::kExposedContext,
+                              TimeKind::kExposedExpert, TimeKind::kDataStall, TimeKind::kHost}) {
+    const std::int64_t taken = std::min(of(kind), -missing);
+    of(kind) -= taken;
+    missing += taken;
+  }
+  of(TimeKind::kOther) += missing;
+}
+
+std::vector<std::int64_t> ranks_by_role(const strategies::Program& program) {
+  std::vector<std::int64_t> ranks(program.roles.size());
+  for (const std::uint32_t role : program.role_of_rank) ++ranks[role];
+  return ranks;
+}
+
+/// Mean over ranks. Rounds the running sum over kinds, so that the kinds' sum is exact.
+Breakdown mean_over_ranks(const strategies::Program& program, const std::vector<RoleResult>& roles) {
+  const std::vector<std::int64_t> ranks = ranks_by_role(program);
+  const std::int64_t all = std::max<std::int64_t>(1, std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0}));
+  Breakdown mean{};
+  std::int64_t total = 0;
+  for (std::size_t kind = 0; kind < mean.size(); ++kind) {
+    const std::int64_t before = total / all;
+    for (std::size_t role = 0; role < roles.size(); ++role) total += ranks[role] * roles[role].breakdown[kind];
+    mean[kind] = total / all - before;
+  }
+  return mean;
+}
+
+}  // namespace
+
+TimeKind running_kind(const strategies::Operation& operation) {
+  if (std::holds_alternative<strategies::Host>(operation.work)) return TimeKind::kHost;
+  if (std::holds_alternative<strategies::Send>(operation.work)) return TimeKind::kExposedPipeline;
+  if (std::holds_alternative<strategies::Receive>(operation.work)) return TimeKind::kExposedPipeline;
+  if (operation.lane != Lane::kCompute) return lane_kind(operation.lane);
+  if (std::holds_alternative<strategies::Compute>(operation.work)) return compute_kind(operation.origin.phase);
+  if (std::holds_alternative<strategies::Collective>(operation.work)) return collective_kind(operation.origin.phase);
+  return TimeKind::kOther;
+}
+
+Cause Ledger::add(std::int64_t begin, TimeKind kind, Cause previous) {
+  links_.push_back({begin, previous, kind, false});
+  return static_cast<Cause>(links_.size() - 1);
+}
+
+Cause Ledger::add_boundary(std::uint32_t boundary) {
+  links_.push_back({0, boundary, TimeKind::kOther, true});
+  return static_cast<Cause>(links_.size() - 1);
+}
+
+Cause Ledger::book(const Execution& execution, Cause binding, bool on_compute_lane, bool count) {
+  const auto& [ready, turn, end, waiting, running] = execution;
+  if (on_compute_lane) {
+    if (count) {
+      attribute(compute_free_, {ready, binding}, spent_);
+      spent_[static_cast<std::size_t>(waiting)] += turn - ready;
+      spent_[static_cast<std::size_t>(running)] += end - turn;
+    }
+    compute_free_ = end;
+    return kNoCause;
+  }
+  if (end <= compute_free_) return kNoCause;  // no later gap reaches back to it
+  if (turn > ready) binding = add(ready, waiting, binding);
+  if (end > turn) binding = add(turn, running, binding);
+  return binding;
+}
+
+void Ledger::attribute(std::int64_t begin, Moment until, Breakdown& into) {
+  std::int64_t end = until.time;
+  for (Cause cause = until.cause; end > begin;) {
+    if (cause == kNoCause) {
+      into[static_cast<std::size_t>(TimeKind::kOther)] += end - begin;
+      return;
+    }
+    const Link& link = links_[cause];
+    if (link.boundary) {
+      deferred_.push_back({link.previous, begin});
+      return;
+    }
+    const std::int64_t from = std::max(begin, link.begin);
+    if (from < end) {
+      into[static_cast<std::size_t>(link.kind)] += end - from;
+      end = from;
+    }
+    cause = link.previous;
+  }
+}
+
+int Ledger::chain(std::int64_t begin, Moment moment, std::vector<Stretch>& into) const {
+  std::int64_t end = moment.time;
+  for (Cause cause = moment.cause; end > begin && cause != kNoCause; cause = links_[cause].previous) {
+    const Link& link = links_[cause];
+    if (link.boundary) return static_cast<int>(link.previous);
+    if (link.begin >= end) continue;
+    into.push_back({link.begin, link.kind});
+    end = link.begin;
+  }
+  return -1;
+}
+
+StepResult step_result(const strategies::Program& program, std::span<const RoleObservation> roles) {
+  StepResult result;
+  std::int64_t last = 0;
+  std::int64_t before = 0;
+  for (const RoleObservation& role : roles) {
+    last = std::max(last, role.step_end.back());
+    before = std::max(before, role.step_end[role.step_end.size() - 2]);
+  }
+  result.step_ns = last - before;
+  for (const RoleObservation& role : roles) {
+    RoleResult& of_role = result.roles.emplace_back();
+    of_role.step_end_ns = role.step_end.back();
+    of_role.breakdown = role.spent;
+    settle(of_role.breakdown, result.step_ns);
+  }
+  result.mean = mean_over_ranks(program, result.roles);
+  return result;
+}
+
+}  // namespace sim

@@ -1,0 +1,118 @@
+// Where the compute lane's time goes. A busy nanosecond belongs to the phase of the operation. An idle nanosecond
+// belongs to what the next operation waits for: of its prerequisites the one that ends last binds; while that one was
+// in progress, the time is its; before it started, the time belongs to what bound *its* start, and so on backwards.
+//
+//   message in flight -> exposed_pipeline     message not sent yet -> bubble
+//   collective        -> by its lane          collective waiting for another role -> imbalance
+//   host issuing      -> host                 input pipeline -> data_stall
+//
+// Among prerequisites that end at the same time the first counts, in this order: predecessor on the lane, `after`,
+// CrossDependence, the host, everything issued (for a host operation that drains).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sim/step_result.h"
+#include "strategies/program/program.h"
+
+namespace sim {
+
+using Cause = std::uint32_t;  ///< index in a Ledger: what the time before a moment was spent on
+inline constexpr Cause kNoCause = std::numeric_limits<Cause>::max();
+
+/// The end of something, and why it was not earlier. kNoCause: not later than the compute lane's free time.
+struct Moment {
+  std::int64_t time = 0;
+  Cause cause = kNoCause;
+};
+
+/// The latest of the moments offered; the first of equals.
+class Binding {
+ public:
+  void offer(Moment moment) {
+    if (moment.time > latest_.time) latest_ = moment;
+  }
+  Moment latest() const { return latest_; }
+
+ private:
+  Moment latest_{std::numeric_limits<std::int64_t>::min(), kNoCause};
+};
+
+/// One operation: waits for others in [ready, turn), is in progress in [turn, end).
+struct Execution {
+  std::int64_t ready = 0, turn = 0, end = 0;
+  TimeKind waiting = TimeKind::kOther, running = TimeKind::kOther;
+};
+
+/// What time in progress of `operation` is.
+TimeKind running_kind(const strategies::Operation& operation);
+
+/// A gap that reaches back beyond a boundary: [begin, moment of the boundary) is left to its owner.
+struct Deferred {
+  std::uint32_t boundary = 0;
+  std::int64_t begin = 0;
+};
+
+/// One stretch of a chain of causes, ending where the one before it begins.
+struct Stretch {
+  std::int64_t begin = 0;
+  TimeKind kind = TimeKind::kOther;
+};
+
+/// Books the operations of one role, those of the compute lane in order.
+class Ledger {
+ public:
+  /// `compute_free`: since when the compute lane is free.
+  explicit Ledger(std::int64_t compute_free = 0) : compute_free_(compute_free) {}
+
+  /// Books an operation that became ready because of `binding`; `count` adds compute time and gaps to spent().
+  /// Returns the cause of its end.
+  Cause book(const Execution& execution, Cause binding, bool on_compute_lane, bool count);
+
+  /// A stretch of time that began at `begin`, because of `previous`.
+  Cause add(std::int64_t begin, TimeKind kind, Cause previous);
+  /// A place where walks stop and defer to the owner of this ledger.
+  Cause add_boundary(std::uint32_t boundary);
+
+  /// Adds [begin, until.time) to `into`.
+  void attribute(std::int64_t begin, Moment until, Breakdown& into);
+  /// The chain that ends at `moment`, back to `begin`; returns the boundary it stopped at, -1 = none.
+  int chain(std::int64_t begin, Moment moment, std::vector<Stretch>& into) const;
+
+  /// For bookings made elsewhere.
+  void advance_compute(std::int64_t compute_free) { compute_free_ = compute_free; }
+  std::int64_t compute_free() const { return compute_free_; }
+  Breakdown& spent() { return spent_; }
+  const std::vector<Deferred>& deferred() const { return deferred_; }
+
+ private:
+  struct Link {
+    std::int64_t begin = 0;
+    Cause previous = kNoCause;  ///< of a boundary: its number
+    TimeKind kind = TimeKind::kOther;
+    bool boundary = false;
+  };
+  std::vector<Link> links_;
+  std::int64_t compute_free_ = 0;
+  Breakdown spent_{};
+  std::vector<Deferred> deferred_;
+};
+
+/// What a simulation observed of one role.
+struct RoleObservation {
+  std::vector<std::int64_t> step_end;     ///< by step: end of its last operation
+  std::vector<std::int64_t> compute_end;  ///< by step: end of its last operation on the compute lane
+  Breakdown spent{};                      ///< from compute_end of the last step but one to compute_end of the last
+};
+
+/// Equations, k = last step:
+///   step_ns           = max over roles of step_end(k) - max over roles of step_end(k - 1)
+///   a role's window   = compute_end(k) - compute_end(k - 1), what `spent` sums to
+/// In the steady state both are equal. Before it, the difference goes to `bubble`; a window longer than the step is
+/// shortened from its idle times, bubble first.
+StepResult step_result(const strategies::Program& program, std::span<const RoleObservation> roles);
+
+}  // namespace sim

@@ -1,0 +1,142 @@
+#include "sim/communication_prices.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace sim {
+namespace {
+
+using hw_models::Bytes;
+using hw_models::CollectiveEstimate;
+using hw_models::GroupLayout;
+using hw_models::Seconds;
+using strategies::GroupId;
+using strategies::Rank;
+
+hw_models::Operation operation_of(strategies::CollectiveKind kind) {
+  using strategies::CollectiveKind;
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return hw_models::Operation::kAllReduce;
+    case CollectiveKind::kReduceScatter:
+      return hw_models::Operation::kReduceScatter;
+    case CollectiveKind::kAllGather:
+      return hw_models::Operation::kAllGather;
+    case CollectiveKind::kBroadcast:
+      return hw_models::Operation::kBroadcast;
+    case CollectiveKind::kReduce:
+      return hw_models::Operation::kReduce;
+    case CollectiveKind::kAllToAll:
+      return hw_models::Operation::kAllToAll;
+  }
+  throw std::invalid_argument("unknown collective kind");
+}
+
+}  // namespace
+
+CollectivePrices::CollectivePrices(const strategies::Program& program, const strategies::Placement& placement,
+                                   const hw_models::Network& network, std::vector<int> rank_of_gpu)
+    : program_(program), placement_(placement), network_(network), rank_of_gpu_(std::move(rank_of_gpu)) {}
+
+CollectiveEstimate CollectivePrices::of(const strategies::Collective& collective, std::uint32_t role) {
+  if (collective.algorithm != "auto") {
+    throw std::invalid_argument("collective algorithm '" + collective.algorithm + "' is not modelled: use auto");
+  }
+  const Bytes bytes = collective.member_bytes.empty() ? collective.bytes : std::ranges::max(collective.member_bytes);
+  const auto key = std::make_tuple(role, collective.group, collective.kind, bytes);
+  if (const auto known = by_role_.find(key); known != by_role_.end()) return known->second;
+  CollectiveEstimate slowest;
+  for (const GroupLayout& layout : layouts(collective.group, role)) {
+    const CollectiveEstimate estimate = on(collective.kind, bytes, layout);
+    if (estimate.time >= slowest.time) slowest = estimate;
+  }
+  return by_role_.emplace(key, slowest).first->second;
+}
+
+CollectiveEstimate CollectivePrices::on(Kind kind, Bytes bytes, const GroupLayout& layout) {
+  const auto key = std::make_tuple(kind, bytes, layout);
+  if (const auto known = by_layout_.find(key); known != by_layout_.end()) return known->second;
+  return by_layout_.emplace(key, network_.collective(operation_of(kind), bytes, layout)).first->second;
+}
+
+const CollectivePrices::Layouts& CollectivePrices::layouts(GroupId group, std::uint32_t role) {
+  auto family = families_.find(group);
+  if (family == families_.end()) family = families_.emplace(group, layouts_by_role(group)).first;
+  const Layouts& found = family->second[role];
+  if (!found.empty()) return found;
+  throw std::invalid_argument("role '" + program_.roles[role].name + "' is in no group of '" +
+                              program_.groups[group.value].name + "'");
+}
+
+std::vector<CollectivePrices::Layouts> CollectivePrices::layouts_by_role(GroupId group) const {
+  const auto groups = strategies::placed_groups(program_, group, placement_);
+  const auto layouts = network_.layouts(groups);
+  std::vector<Layouts> by_role(program_.roles.size());
+  std::vector<std::size_t> last_seen(program_.roles.size(), groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const int gpu : groups[g]) {
+      const auto rank = static_cast<std::size_t>(rank_of_gpu_[static_cast<std::size_t>(gpu)]);
+      const std::uint32_t role = program_.role_of_rank[rank];
+      if (std::exchange(last_seen[role], g) != g) by_role[role].insert(layouts[g]);
+    }
+  }
+  return by_role;
+}
+
+SendPrices::SendPrices(const strategies::Program& program, const hw_models::Cluster& cluster,
+                       const strategies::Placement& placement, const hw_models::Network& network)
+    : program_(program), cluster_(cluster), placement_(placement), network_(network) {
+  ranks_of_role_.resize(program.roles.size());
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    ranks_of_role_[program.role_of_rank[static_cast<std::size_t>(rank)]].push_back(Rank{rank});
+  }
+}
+
+Seconds SendPrices::of(const strategies::Send& send, std::uint32_t role) {
+  Seconds slowest{};
+  for (const Path& path : paths(role, send.virtual_stage)) {
+    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers));
+  }
+  return slowest;
+}
+
+const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t role, int virtual_stage) {
+  const auto key = std::make_pair(role, virtual_stage);
+  const auto known = paths_.find(key);
+  return known != paths_.end() ? known->second : paths_.emplace(key, find_paths(role, virtual_stage)).first->second;
+}
+
+std::vector<SendPrices::Path> SendPrices::find_paths(std::uint32_t role, int virtual_stage) const {
+  const auto gpu_of = [&](Rank rank) { return placement_.gpu[static_cast<std::size_t>(rank.value)]; };
+  std::vector<Path> all;
+  std::map<int, int> messages_on_nic;
+  for (const Rank rank : ranks_of_role_[role]) {
+    const Path path{.from = gpu_of(rank), .to = gpu_of(program_.peer(rank, virtual_stage))};
+    if (leaves_domain(path)) ++messages_on_nic[cluster_.nic_of(path.from)];
+    all.push_back(path);
+  }
+  std::map<Likeness, Path> distinct;
+  for (Path& path : all) {
+    if (leaves_domain(path)) path.sharers = messages_on_nic[cluster_.nic_of(path.from)];
+    distinct.emplace(likeness(path), path);
+  }
+  std::vector<Path> found;
+  for (const auto& [unused, path] : distinct) found.push_back(path);
+  return found;
+}
+
+bool SendPrices::leaves_domain(const Path& path) const {
+  return cluster_.domain_of(path.from) != cluster_.domain_of(path.to) &&
+         cluster_.node_of(path.from) != cluster_.node_of(path.to);
+}
+
+SendPrices::Likeness SendPrices::likeness(const Path& path) const {
+  const int from_node = cluster_.node_of(path.from), to_node = cluster_.node_of(path.to);
+  const int unit = std::max(1, cluster_.spec().fabric.nodes_per_unit);
+  const int gpus = cluster_.spec().node.gpus;
+  return {from_node == to_node, leaves_domain(path), from_node / unit == to_node / unit,
+          path.from % gpus,     path.to % gpus,      path.sharers};
+}
+
+}  // namespace sim

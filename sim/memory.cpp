@@ -1,0 +1,119 @@
+#include "sim/memory.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+namespace {
+
+using strategies::Buffer;
+using strategies::BufferId;
+using strategies::Holds;
+using strategies::Lifetime;
+
+/// One allocation (`alive`) or free of a block, in program order.
+struct Change {
+  BufferId buffer;
+  bool alive = false;
+};
+
+class Replay {
+ public:
+  explicit Replay(const strategies::Role& role) : role_(role) {
+    for (const strategies::Action& action : role.schedule)
+      microbatches_ = std::max(microbatches_, action.microbatch + 1);
+    alive_.resize(role.buffers.size() * instances());
+    activations_.resize(instances());
+    for (const strategies::Block& block : role.blocks) changes_.push_back(changes_of(block));
+    for (const Buffer& buffer : role.buffers) {
+      if (buffer.lifetime == Lifetime::kStatic) count(buffer, 1);
+    }
+  }
+
+  void step() {
+    memory_ = {};
+    note_peak();
+    for (const strategies::Action& action : role_.schedule) {
+      for (const Change& change : changes_[action.block]) apply(change, action.microbatch);
+    }
+  }
+
+  const RoleMemory& memory() const { return memory_; }
+
+ private:
+  /// Microbatch -1 has instance 0.
+  std::size_t instances() const { return static_cast<std::size_t>(microbatches_) + 1; }
+
+  /// What the operations say; buffers of the block instance that nobody freed go at its end.
+  std::vector<Change> changes_of(const strategies::Block& block) const {
+    std::vector<Change> changes;
+    std::vector<BufferId> local;
+    for (const strategies::Operation& operation : block.operations) {
+      for (const BufferId buffer : operation.allocates) {
+        changes.push_back({buffer, true});
+        if (role_.buffers[buffer.value].lifetime == Lifetime::kBlock) local.push_back(buffer);
+      }
+      for (const BufferId buffer : operation.frees) changes.push_back({buffer, false});
+    }
+    for (const BufferId buffer : local) changes.push_back({buffer, false});
+    return changes;
+  }
+
+  void apply(const Change& change, int microbatch) {
+    const Buffer& buffer = role_.buffers[change.buffer.value];
+    if (buffer.lifetime == Lifetime::kStatic) return;
+    const bool per_microbatch = buffer.lifetime == Lifetime::kMicrobatch;
+    const std::size_t instance = per_microbatch ? static_cast<std::size_t>(microbatch + 1) : 0;
+    char& alive = alive_[change.buffer.value * instances() + instance];
+    if ((alive != 0) == change.alive) return;
+    alive = change.alive ? 1 : 0;
+    count(buffer, change.alive ? 1 : -1);
+    if (per_microbatch && buffer.holds == Holds::kActivations) count_microbatch(instance, change.alive ? 1 : -1);
+    if (change.alive) note_peak();
+  }
+
+  void count(const Buffer& buffer, std::int64_t sign) {
+    now_ += buffer.size * sign;
+    by_holds_[static_cast<std::size_t>(buffer.holds)] += buffer.size * sign;
+  }
+
+  void count_microbatch(std::size_t instance, int sign) {
+    const int before = activations_[instance];
+    activations_[instance] += sign;
+    if (before == 0) ++live_microbatches_;
+    if (activations_[instance] == 0) --live_microbatches_;
+  }
+
+  void note_peak() {
+    memory_.most_microbatches = std::max(memory_.most_microbatches, live_microbatches_);
+    if (now_ <= memory_.peak) return;
+    memory_.peak = now_;
+    memory_.at_peak = by_holds_;
+  }
+
+  const strategies::Role& role_;
+  int microbatches_ = 0;
+  std::vector<std::vector<Change>> changes_;  ///< by block
+  std::vector<char> alive_;                   ///< by buffer and instance
+  std::vector<int> activations_;              ///< live activation buffers, by instance
+  int live_microbatches_ = 0;
+  hw_models::Bytes now_{};
+  std::array<hw_models::Bytes, 5> by_holds_{};
+  RoleMemory memory_;
+};
+
+}  // namespace
+
+std::vector<RoleMemory> replay_memory(const strategies::Program& program) {
+  std::vector<RoleMemory> result;
+  for (const strategies::Role& role : program.roles) {
+    Replay replay(role);
+    replay.step();  // the first step may start without what the step before leaves behind
+    replay.step();
+    result.push_back(replay.memory());
+  }
+  return result;
+}
+
+}  // namespace sim

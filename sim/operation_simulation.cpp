@@ -1,0 +1,335 @@
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <variant>
+
+#include "sim/breakdown.h"
+#include "sim/engine.h"
+#include "sim/rendezvous.h"
+#include "sim/step_simulation.h"
+
+namespace sim {
+namespace {
+
+using strategies::Host;
+using strategies::HostReason;
+using strategies::Lane;
+using strategies::LaneEngines;
+using strategies::OperationInstance;
+using strategies::OperationRecord;
+
+/// Events are 2 x global operation index, + 1 when they end an operation rather than its issue.
+struct Events {
+  static EventId issued(std::uint64_t operation) { return 2 * operation; }
+  static EventId completed(std::uint64_t operation) { return 2 * operation + 1; }
+};
+
+constexpr std::int64_t kNotYet = -1;
+
+/// What a meeting operation tells the others.
+struct Posted {
+  std::int64_t ready = kNotYet;  ///< send: start; joint collective: ready
+  std::int64_t end = kNotYet;    ///< send: arrival
+};
+
+/// What all roles share.
+struct World {
+  World(const strategies::Program& the_program, const Prices& the_prices, int the_steps, const LaneEngines& the_engines)
+      : program(the_program),
+        prices(the_prices),
+        steps(the_steps),
+        engines(the_engines),
+        rendezvous(the_program, the_prices),
+        board(rendezvous.slots() * static_cast<std::size_t>(the_steps)),
+        waiting(board.size()) {}
+
+  std::size_t at(std::int32_t step, Slot slot) const {
+    return static_cast<std::size_t>(step) * rendezvous.slots() + slot;
+  }
+
+  const strategies::Program& program;
+  const Prices& prices;
+  int steps;
+  LaneEngines engines;
+  Rendezvous rendezvous;
+  Engine engine;
+  std::vector<Posted> board;  ///< by step and slot
+  struct Waiting {
+    std::uint64_t operation = 0;
+    std::int32_t step = 0;
+    Slot slot = 0;
+  };
+  std::vector<std::vector<Waiting>> waiting;  ///< by step and slot: who waits for that one
+  std::vector<Posted> met;                    ///< by global operation: when a meeting's own turn came, and its end
+};
+
+/// One role in virtual time: starts what its interpreter says and notes when and why.
+class RoleProcess final : public strategies::Backend {
+ public:
+  RoleProcess(World& world, std::uint32_t role, std::uint64_t first_operation)
+      : world_(world), role_(role), what_(world.program.roles[role]), first_(first_operation) {
+    for (const strategies::Action& action : what_.schedule) {
+      offsets_.push_back(operations_);
+      operations_ += what_.blocks[action.block].operations.size();
+    }
+    const std::size_t all = operations_ * static_cast<std::size_t>(world.steps);
+    begins_.resize(all, kNotYet);
+    ends_.resize(all);
+    issues_.resize(all);
+    bindings_.resize(all, kNoCause);
+    host_.cause = ledger_.add(0, TimeKind::kHost, kNoCause);
+    seen_.step_end.resize(static_cast<std::size_t>(world.steps));
+    seen_.compute_end.resize(static_cast<std::size_t>(world.steps));
+    interpreter_ =
+        std::make_unique<strategies::RankInterpreter>(world.program, role, world.steps, *this, world.engines);
+  }
+
+  std::uint64_t operations() const { return operations_ * static_cast<std::uint64_t>(world_.steps); }
+  void begin() { interpreter_->begin(); }
+  const strategies::RankInterpreter& interpreter() const { return *interpreter_; }
+
+  void issue(const OperationInstance& instance) override {
+    host_.time += price(instance).issue_ns;
+    issues_[index(instance)] = host_;
+    world_.engine.at(host_.time, Events::issued(first_ + index(instance)));
+  }
+  void start(const OperationInstance& instance) override;
+  void handle(EventId event);
+
+  RoleObservation observation();
+  void append_records(std::vector<OperationRecord>& records) const;
+
+ private:
+  const strategies::Block& block(std::uint32_t action) const { return what_.blocks[what_.schedule[action].block]; }
+  const strategies::Operation& operation(const OperationInstance& i) const {
+    return block(i.action).operations[i.operation.value];
+  }
+  const OperationPrice& price(const OperationInstance& i) const {
+    return world_.prices.at(role_, what_.schedule[i.action].block, i.operation);
+  }
+  std::size_t index(const OperationInstance& i) const {
+    return static_cast<std::size_t>(i.step) * operations_ + offsets_[i.action] + i.operation.value;
+  }
+  OperationInstance instance(std::size_t index) const;
+  Moment binding(const OperationInstance& instance) const;
+  void meet(const OperationInstance& instance, Meeting meeting);
+  void settle_meeting(const World::Waiting& waiting);
+  Execution executed(const OperationInstance& instance) const;
+  void complete(const OperationInstance& instance);
+
+  World& world_;
+  std::uint32_t role_;
+  const strategies::Role& what_;
+  std::uint64_t first_;               ///< global index of its first operation
+  std::size_t operations_ = 0;        ///< of one step
+  std::vector<std::size_t> offsets_;  ///< by action: its first operation within a step
+  std::unique_ptr<strategies::RankInterpreter> interpreter_;
+
+  std::vector<std::int64_t> begins_;  ///< by operation, all steps
+  std::vector<Moment> ends_, issues_;
+  std::vector<Cause> bindings_;  ///< why it did not begin earlier
+  Moment host_;
+  std::array<Moment, strategies::kLanes> lane_free_, engine_free_;
+  std::int64_t samples_ = 0;
+  Ledger ledger_;
+  RoleObservation seen_;
+};
+
+OperationInstance RoleProcess::instance(std::size_t index) const {
+  const std::size_t within = index % operations_;
+  // The last action that starts at or before; empty actions share their start with the next one.
+  const auto after = std::ranges::upper_bound(offsets_, within);
+  const auto action = static_cast<std::uint32_t>(after - offsets_.begin() - 1);
+  return {
+      static_cast<std::int32_t>(index / operations_), action, {static_cast<std::uint32_t>(within - offsets_[action])}};
+}
+
+/// Which prerequisite ended last, from what has been observed.
+Moment RoleProcess::binding(const OperationInstance& i) const {
+  const strategies::Operation& what = operation(i);
+  Binding binding;
+  binding.offer(lane_free_[static_cast<std::size_t>(what.lane)]);
+  for (const strategies::OperationId earlier : what.after) {
+    binding.offer(ends_[index({i.step, i.action, earlier})]);
+  }
+  for (const strategies::CrossDependence& d : what_.schedule[i.action].after) {
+    if (d.dependent != i.operation || i.step < d.steps_back) continue;
+    binding.offer(ends_[index({i.step - d.steps_back, d.action, d.operation})]);
+  }
+  if (std::holds_alternative<Host>(what.work)) {
+    // A host operation that drains starts when the last operation issued has ended: on some lane the latest.
+    if (binding.latest().time < world_.engine.now() && host_.time < world_.engine.now()) {
+      for (const Moment& lane : lane_free_) binding.offer(lane);
+    }
+    binding.offer(host_);
+  } else {
+    binding.offer(issues_[index(i)]);
+  }
+  // Lanes that share an engine also wait for each other.
+  if (binding.latest().time < world_.engine.now()) {
+    binding.offer(engine_free_[world_.engines[static_cast<std::size_t>(what.lane)]]);
+  }
+  return binding.latest();
+}
+
+void RoleProcess::start(const OperationInstance& i) {
+  const std::int64_t now = world_.engine.now();
+  const std::size_t at = index(i);
+  const Moment bound = binding(i);
+  if (bound.time != now) throw std::logic_error("an operation started without a reason");
+  begins_[at] = now;
+  bindings_[at] = bound.cause;
+  const Meeting meeting = world_.rendezvous.meeting(role_, what_.schedule[i.action].block, i.operation.value);
+  if (meeting != Meeting::kNone) return meet(i, meeting);
+  Posted& met = world_.met[first_ + at];
+  met = {now, now + price(i).duration_ns};
+  const Host* host = std::get_if<Host>(&operation(i).work);
+  if (host != nullptr && host->reason == HostReason::kInput) {
+    samples_ += host->samples;
+    met.ready = std::max(now, input_ready_ns(world_.prices, samples_));
+    met.end = met.ready + price(i).duration_ns;
+  }
+  world_.engine.at(met.end, Events::completed(first_ + at));
+}
+
+void RoleProcess::meet(const OperationInstance& i, Meeting meeting) {
+  const std::int64_t now = world_.engine.now();
+  const std::uint64_t global = first_ + index(i);
+  const Slot slot = world_.rendezvous.slot(role_, i.action, what_.schedule[i.action].block, i.operation.value);
+  if (meeting != Meeting::kReceive) world_.board[world_.at(i.step, slot)] = {now, now + price(i).duration_ns};
+  if (meeting == Meeting::kSend) {
+    world_.met[global] = {now, now + price(i).duration_ns};
+    world_.engine.at(now + price(i).duration_ns, Events::completed(global));
+  } else {
+    for (const Slot other : world_.rendezvous.awaited(slot)) {
+      world_.waiting[world_.at(i.step, other)].push_back({global, i.step, slot});
+    }
+    settle_meeting({global, i.step, slot});
+  }
+  if (meeting == Meeting::kReceive) return;
+  for (const World::Waiting& other : world_.waiting[world_.at(i.step, slot)]) settle_meeting(other);
+}
+
+/// Schedules the end of a receive or joint collective once everyone it waits for has come.
+void RoleProcess::settle_meeting(const World::Waiting& waiting) {
+  Posted& met = world_.met[waiting.operation];
+  if (met.end != kNotYet) return;
+  const std::span<const Slot> awaited = world_.rendezvous.awaited(waiting.slot);
+  Posted latest;
+  for (const Slot other : awaited) {
+    const Posted& posted = world_.board[world_.at(waiting.step, other)];
+    if (posted.ready == kNotYet) return;
+    latest = {std::max(latest.ready, posted.ready), std::max(latest.end, posted.end)};
+  }
+  const std::int64_t joint = world_.rendezvous.duration_ns(waiting.slot);
+  const std::int64_t now = world_.engine.now();
+  const bool receive = awaited.size() == 1 && awaited.front() != waiting.slot;
+  met.ready = latest.ready;
+  met.end = receive ? std::max(now, latest.end) : now + joint;
+  world_.engine.at(met.end, Events::completed(waiting.operation));
+}
+
+Execution RoleProcess::executed(const OperationInstance& i) const {
+  const Posted& met = world_.met[first_ + index(i)];
+  const std::int64_t begin = begins_[index(i)];
+  Execution result{begin, std::clamp(met.ready, begin, met.end), met.end, TimeKind::kOther, running_kind(operation(i))};
+  const Meeting meeting = world_.rendezvous.meeting(role_, what_.schedule[i.action].block, i.operation.value);
+  if (meeting == Meeting::kReceive) result.waiting = TimeKind::kBubble;
+  if (meeting == Meeting::kJoint) result.waiting = TimeKind::kImbalance;
+  if (result.running == TimeKind::kHost) result.waiting = TimeKind::kDataStall;
+  return result;
+}
+
+void RoleProcess::complete(const OperationInstance& i) {
+  const std::size_t at = index(i);
+  const Execution done = executed(i);
+  const Lane lane = operation(i).lane;
+  const bool on_compute = lane == Lane::kCompute;
+  const Cause cause = ledger_.book(done, bindings_[at], on_compute, i.step + 1 == world_.steps);
+  ends_[at] = {done.end, cause};
+  lane_free_[static_cast<std::size_t>(lane)] = ends_[at];
+  engine_free_[world_.engines[static_cast<std::size_t>(lane)]] = ends_[at];
+  // From here on the host issues.
+  if (std::holds_alternative<Host>(operation(i).work)) {
+    host_ = {done.end, ledger_.add(done.end, TimeKind::kHost, cause)};
+  }
+  const auto step = static_cast<std::size_t>(i.step);
+  seen_.step_end[step] = std::max(seen_.step_end[step], done.end);
+  if (on_compute) seen_.compute_end[step] = done.end;
+}
+
+void RoleProcess::handle(EventId event) {
+  const OperationInstance i = instance(static_cast<std::size_t>(event / 2 - first_));
+  if (event == Events::issued(first_ + index(i))) {
+    interpreter_->issued(i);
+  } else {
+    complete(i);
+    interpreter_->completed(i);
+  }
+}
+
+RoleObservation RoleProcess::observation() {
+  seen_.spent = ledger_.spent();
+  // A step without compute ends its window where the step before did.
+  for (std::size_t k = 1; k < seen_.compute_end.size(); ++k) {
+    seen_.compute_end[k] = std::max(seen_.compute_end[k], seen_.compute_end[k - 1]);
+  }
+  return seen_;
+}
+
+void RoleProcess::append_records(std::vector<OperationRecord>& records) const {
+  const strategies::Rank rank = world_.program.representative(role_);
+  for (std::size_t at = operations_ * static_cast<std::size_t>(world_.steps - 1); at < ends_.size(); ++at) {
+    records.push_back({rank, instance(at), begins_[at], ends_[at].time});
+  }
+}
+
+std::string hanging(const strategies::Program& program, const std::vector<std::unique_ptr<RoleProcess>>& processes) {
+  std::string text = "the program hangs:";
+  for (std::size_t role = 0; role < processes.size(); ++role) {
+    if (processes[role]->interpreter().finished()) continue;
+    const auto outstanding = processes[role]->interpreter().outstanding();
+    text += " " + program.roles[role].name;
+    if (!outstanding.empty()) {
+      text += " at action " + std::to_string(outstanding.front().action) + " operation " +
+              std::to_string(outstanding.front().operation.value);
+    }
+    text += ";";
+  }
+  return text;
+}
+
+}  // namespace
+
+StepResult simulate_operations(const strategies::Program& program, const Prices& prices, const StepOptions& options,
+                               const LaneEngines& engines) {
+  if (options.steps < 2) throw std::invalid_argument("a steady step needs at least two steps");
+  World world(program, prices, options.steps, engines);
+  std::vector<std::unique_ptr<RoleProcess>> processes;
+  std::vector<std::uint64_t> first{0};
+  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+    processes.push_back(std::make_unique<RoleProcess>(world, role, first.back()));
+    first.push_back(first.back() + processes.back()->operations());
+  }
+  world.met.resize(first.back());
+  for (const auto& process : processes) process->begin();
+  world.engine.run([&](EventId event) {
+    const auto after = std::ranges::upper_bound(first, event / 2);
+    processes[static_cast<std::size_t>(after - first.begin() - 1)]->handle(event);
+  });
+  const bool finished =
+      std::ranges::all_of(processes, [](const auto& process) { return process->interpreter().finished(); });
+  if (!finished) throw std::runtime_error(hanging(program, processes));
+
+  std::vector<RoleObservation> observations;
+  for (const auto& process : processes) observations.push_back(process->observation());
+  StepResult result = step_result(program, observations);
+  if (options.records) {
+    for (const auto& process : processes) process->append_records(result.records);
+  }
+  return result;
+}
+
+}  // namespace sim

@@ -1,0 +1,181 @@
+#include "sim/rendezvous.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+namespace sim {
+namespace {
+
+using strategies::Collective;
+using strategies::Program;
+using strategies::Receive;
+using strategies::Send;
+
+/// One collective of a role over a joint group, in program order.
+struct JointCall {
+  Slot slot = 0;
+  std::int64_t duration_ns = 0;
+};
+
+/// The roles that have ranks in the representative's group, ascending.
+std::vector<std::uint32_t> roles_in_group(const Program& program, std::uint32_t role, const strategies::Group& group) {
+  std::vector<std::uint32_t> roles{role};
+  const auto view = static_cast<std::size_t>(group.view);
+  for (const strategies::Rank rank : group.members(program.views[view], program.representative(role))) {
+    roles.push_back(program.role_of_rank[static_cast<std::size_t>(rank.value)]);
+  }
+  std::ranges::sort(roles);
+  roles.erase(std::unique(roles.begin(), roles.end()), roles.end());
+  return roles;
+}
+
+/// roles[group][role]; empty where the role has no collective over the group.
+using GroupRoles = std::vector<std::vector<std::vector<std::uint32_t>>>;
+
+GroupRoles group_roles(const Program& program) {
+  GroupRoles result(program.groups.size(), std::vector<std::vector<std::uint32_t>>(program.roles.size()));
+  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+    for (const strategies::Block& block : program.roles[role].blocks) {
+      for (const strategies::Operation& operation : block.operations) {
+        const auto* collective = std::get_if<Collective>(&operation.work);
+        if (collective == nullptr || !result[collective->group.value][role].empty()) continue;
+        result[collective->group.value][role] = roles_in_group(program, role, program.groups[collective->group.value]);
+      }
+    }
+  }
+  return result;
+}
+
+Meeting meeting_of(const strategies::Operation& operation, const std::vector<bool>& joint) {
+  if (std::holds_alternative<Send>(operation.work)) return Meeting::kSend;
+  if (std::holds_alternative<Receive>(operation.work)) return Meeting::kReceive;
+  const auto* collective = std::get_if<Collective>(&operation.work);
+  return collective != nullptr && joint[collective->group.value] ? Meeting::kJoint : Meeting::kNone;
+}
+
+/// Calls visit(role, action index, action, operation index) for every operation of one step.
+template <class Visit>
+void for_each_operation(const Program& program, Visit&& visit) {
+  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+    const strategies::Role& what = program.roles[role];
+    for (std::uint32_t action = 0; action < what.schedule.size(); ++action) {
+      const std::size_t operations = what.blocks[what.schedule[action].block].operations.size();
+      for (std::uint32_t i = 0; i < operations; ++i) visit(role, action, what.schedule[action], i);
+    }
+  }
+}
+
+}  // namespace
+
+void Rendezvous::number_slots(const Program& program, const std::vector<bool>& joint) {
+  Slot next = 0;
+  for (const strategies::Role& role : program.roles) {
+    std::vector<BlockMeetings>& blocks = blocks_.emplace_back();
+    for (const strategies::Block& block : role.blocks) {
+      BlockMeetings& meetings = blocks.emplace_back();
+      for (const strategies::Operation& operation : block.operations) {
+        meetings.meetings.push_back(meeting_of(operation, joint));
+        meetings.index.push_back(meetings.count);
+        if (meetings.meetings.back() != Meeting::kNone) ++meetings.count;
+      }
+    }
+    std::vector<Slot>& first = first_slot_.emplace_back();
+    for (const strategies::Action& action : role.schedule) {
+      first.push_back(next);
+      next += blocks[action.block].count;
+    }
+  }
+  duration_.resize(next);
+}
+
+/// What can be met, found in a first pass over the operations; a second one connects.
+struct Rendezvous::Meeters {
+  explicit Meeters(const Program& program) : in_group(group_roles(program)), joint(program.groups.size()) {
+    for (std::size_t g = 0; g < joint.size(); ++g) {
+      joint[g] = std::ranges::any_of(in_group[g], [](const auto& roles) { return roles.size() > 1; });
+    }
+    calls.resize(joint.size(), std::vector<std::vector<JointCall>>(program.roles.size()));
+    connected.resize(joint.size(), std::vector<std::size_t>(program.roles.size()));
+  }
+
+  GroupRoles in_group;
+  std::vector<bool> joint;                                 ///< by group
+  std::vector<std::pair<MessageKey, Slot>> sends;          ///< sorted
+  std::vector<std::vector<std::vector<JointCall>>> calls;  ///< by group and role
+  std::vector<std::vector<std::size_t>> connected;         ///< by group and role: how many of `calls`
+};
+
+Rendezvous::Rendezvous(const Program& program, const Prices& prices) {
+  Meeters meeters(program);
+  number_slots(program, meeters.joint);
+  for_each_operation(
+      program, [&](std::uint32_t role, std::uint32_t index, const strategies::Action& action, std::uint32_t i) {
+        const strategies::Block& block = program.roles[role].blocks[action.block];
+        const Meeting kind = meeting(role, action.block, i);
+        if (kind == Meeting::kNone) return;
+        const Slot own = slot(role, index, action.block, i);
+        if (const auto* send = std::get_if<Send>(&block.operations[i].work)) {
+          const MessageKey key{role, action.microbatch, block.virtual_stage, send->virtual_stage,
+                               static_cast<int>(send->payload)};
+          meeters.sends.emplace_back(key, own);
+        } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
+          meeters.calls[collective->group.value][role].push_back({own, prices.at(role, action.block, {i}).duration_ns});
+        }
+      });
+  std::ranges::sort(meeters.sends);
+  for_each_operation(
+      program, [&](std::uint32_t role, std::uint32_t, const strategies::Action& action, std::uint32_t i) {
+        if (meeting(role, action.block, i) == Meeting::kNone) return;
+        first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
+        const strategies::Block& block = program.roles[role].blocks[action.block];
+        if (const auto* receive = std::get_if<Receive>(&block.operations[i].work)) {
+          const strategies::Rank peer = program.peer(program.representative(role), receive->virtual_stage);
+          const std::uint32_t sender = program.role_of_rank[static_cast<std::size_t>(peer.value)];
+          connect_receive(meeters, {sender, action.microbatch, receive->virtual_stage, block.virtual_stage,
+                                    static_cast<int>(receive->payload)});
+        } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
+          connect_joint(program, meeters, role, collective->group.value);
+        }
+      });
+  first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
+}
+
+void Rendezvous::connect_receive(const Meeters& meeters, const MessageKey& key) {
+  const auto found = std::ranges::lower_bound(meeters.sends, key, {}, &std::pair<MessageKey, Slot>::first);
+  if (found == meeters.sends.end() || found->first != key) {
+    throw std::invalid_argument("nobody sends microbatch " + std::to_string(std::get<1>(key)) + " from virtual stage " +
+                                std::to_string(std::get<2>(key)) + " to " + std::to_string(std::get<3>(key)));
+  }
+  awaited_.push_back(found->second);
+}
+
+/// The n-th collective of a role over a group meets the n-th of each other role in it.
+void Rendezvous::connect_joint(const Program& program, Meeters& meeters, std::uint32_t role, std::uint32_t group) {
+  const std::size_t nth = meeters.connected[group][role]++;
+  std::int64_t& longest = duration_[meeters.calls[group][role][nth].slot];
+  for (const std::uint32_t member : meeters.in_group[group][role]) {
+    const std::vector<JointCall>& calls = meeters.calls[group][member];
+    if (nth >= calls.size()) {
+      throw std::invalid_argument("role " + program.roles[member].name + " misses collective " + std::to_string(nth) +
+                                  " of group " + program.groups[group].name);
+    }
+    awaited_.push_back(calls[nth].slot);
+    longest = std::max(longest, calls[nth].duration_ns);
+  }
+}
+
+std::int64_t input_ready_ns(const Prices& prices, std::int64_t samples) {
+  if (prices.input_samples_per_ns <= 0) return 0;
+  const double ns = std::ceil(static_cast<double>(samples) / prices.input_samples_per_ns);
+  constexpr double kMost = 4e18;  // below the largest 64-bit integer
+  return static_cast<std::int64_t>(std::min(ns, kMost));
+}
+
+}  // namespace sim

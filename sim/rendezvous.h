@@ -1,0 +1,69 @@
+// What a role waits for outside itself: messages, collectives it shares with other roles, the input pipeline.
+//
+// One process stands for all ranks of a role, so a rank of its own role is never waited for: it arrives at the same
+// time. Where replicas are unequal and ranks of one role have peers of different roles, the peers of the role's
+// representative count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "sim/prices.h"
+#include "strategies/program/program.h"
+
+namespace sim {
+
+/// Position of a meeting operation within one step of all roles.
+using Slot = std::uint32_t;
+
+/// kJoint: a collective whose group has ranks of several roles. It starts when the last role is ready, ends for all at
+/// once and takes the longest of their prices.
+enum class Meeting : std::uint8_t { kNone, kSend, kReceive, kJoint };
+
+class Rendezvous {
+ public:
+  /// Throws std::invalid_argument when a receive has no send or a collective no counterpart.
+  Rendezvous(const strategies::Program& program, const Prices& prices);
+
+  Meeting meeting(std::uint32_t role, std::uint32_t block, std::uint32_t operation) const {
+    return blocks_[role][block].meetings[operation];
+  }
+  /// Slot of a meeting operation, called by `action` (whose block is `block`).
+  Slot slot(std::uint32_t role, std::uint32_t action, std::uint32_t block, std::uint32_t operation) const {
+    return first_slot_[role][action] + blocks_[role][block].index[operation];
+  }
+  /// Slots of the operations this one waits for. Receive: its send. Joint: all of them, its own included.
+  std::span<const Slot> awaited(Slot slot) const {
+    return {awaited_.data() + first_awaited_[slot], awaited_.data() + first_awaited_[slot + 1]};
+  }
+  /// Of a joint collective.
+  std::int64_t duration_ns(Slot slot) const { return duration_[slot]; }
+  std::size_t slots() const { return duration_.size(); }
+
+ private:
+  struct BlockMeetings {
+    std::vector<Meeting> meetings;     ///< by operation
+    std::vector<std::uint32_t> index;  ///< by operation: how many meeting operations precede it
+    std::uint32_t count = 0;
+  };
+  struct Meeters;
+  /// (role that sends, microbatch, from, to, payload)
+  using MessageKey = std::tuple<std::uint32_t, int, int, int, int>;
+  void connect_receive(const Meeters& meeters, const MessageKey& key);
+  void connect_joint(const strategies::Program& program, Meeters& meeters, std::uint32_t role, std::uint32_t group);
+  void number_slots(const strategies::Program& program, const std::vector<bool>& joint);
+
+  std::vector<std::vector<BlockMeetings>> blocks_;  ///< by role and block
+  std::vector<std::vector<Slot>> first_slot_;       ///< by role and action
+  std::vector<Slot> awaited_;
+  std::vector<std::uint32_t> first_awaited_;  ///< by slot, one more than slots
+  std::vector<std::int64_t> duration_;
+};
+
+/// Since when the input pipeline has delivered `samples` samples in all; 0 when its rate is unlimited.
+std::int64_t input_ready_ns(const Prices& prices, std::int64_t samples);
+
+}  // namespace sim

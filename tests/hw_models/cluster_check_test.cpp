@@ -1,0 +1,102 @@
+#include "hw_models/cluster_check.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/hw_models/cluster_examples.h"
+
+namespace hw_models {
+namespace {
+
+struct Contradiction {
+  const char* field;
+  std::function<void(ClusterSpec&)> make;
+};
+
+const std::vector<Contradiction>& contradictions() {
+  static const std::vector<Contradiction> table = {
+      {"nodes", [](ClusterSpec& s) { s.nodes = 0; }},
+      {"nodes", [](ClusterSpec& s) { s.nodes = 1'000'000'000; }},
+      {"node.gpus", [](ClusterSpec& s) { s.node.gpus = 0; }},
+      {"node.gpus", [](ClusterSpec& s) { s.node.gpus = -8; }},
+      {"node.gpus", [](ClusterSpec& s) { s.node.gpus = 1 << 30; }},
+      {"node.gpus",
+       [](ClusterSpec& s) {
+         s.node.scale_up = ScaleUpKind::kPairs;
+         s.node.gpus = 7;
+       }},
+      {"node.nics", [](ClusterSpec& s) { s.node.nics = 0; }},
+      {"node.nics", [](ClusterSpec& s) { s.node.nics = -1; }},
+      {"node.nic_bandwidth", [](ClusterSpec& s) { s.node.nic_bandwidth = BytesPerSecond(0); }},
+      {"node.scale_up_domain", [](ClusterSpec& s) { s.node.scale_up_domain = 12; }},
+      {"node.scale_up_domain", [](ClusterSpec& s) { s.node.scale_up_domain = 0; }},
+      {"node.scale_up_domain",
+       [](ClusterSpec& s) {
+         s.node.scale_up = ScaleUpKind::kMesh;
+         s.node.scale_up_domain = 16;
+       }},
+      {"node.scale_up_bandwidth", [](ClusterSpec& s) { s.node.scale_up_bandwidth = BytesPerSecond(-1); }},
+      {"node.scale_up_latency", [](ClusterSpec& s) { s.node.scale_up_latency = Seconds(-1); }},
+      {"node.pair_bandwidth",
+       [](ClusterSpec& s) {
+         s.node.scale_up = ScaleUpKind::kMesh;
+         s.node.pair_bandwidth = BytesPerSecond(0);
+       }},
+      {"node.gpus_per_pcie_switch", [](ClusterSpec& s) { s.node.gpus_per_pcie_switch = 0; }},
+      {"node.numa_domains", [](ClusterSpec& s) { s.node.numa_domains = 0; }},
+      {"node.pcie_bandwidth", [](ClusterSpec& s) { s.node.pcie_bandwidth = BytesPerSecond(0); }},
+      {"node.pcie_latency",
+       [](ClusterSpec& s) { s.node.pcie_latency = Seconds(std::numeric_limits<double>::quiet_NaN()); }},
+      {"fabric.kind", [](ClusterSpec& s) { s.fabric.kind = FabricKind::kNone; }},
+      {"fabric.nodes_per_unit", [](ClusterSpec& s) { s.fabric.nodes_per_unit = 0; }},
+      {"fabric.oversubscription", [](ClusterSpec& s) { s.fabric.oversubscription = 0.5; }},
+      {"fabric.efficiency", [](ClusterSpec& s) { s.fabric.efficiency = 0; }},
+      {"fabric.efficiency", [](ClusterSpec& s) { s.fabric.efficiency = 1.01; }},
+      {"fabric.switch_latency", [](ClusterSpec& s) { s.fabric.switch_latency = Seconds(-1); }},
+      {"fabric.endpoint_latency", [](ClusterSpec& s) { s.fabric.endpoint_latency = Seconds(-1); }},
+  };
+  return table;
+}
+
+TEST(ClusterCheck, ContradictionsNameTheField) {
+  for (const Contradiction& contradiction : contradictions()) {
+    ClusterSpec spec = examples::dgx_h100(2);
+    contradiction.make(spec);
+    try {
+      const Cluster cluster(spec);
+      ADD_FAILURE() << "accepted in spite of " << contradiction.field;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(std::string(contradiction.field) + ": ")) << error.what();
+    }
+  }
+}
+
+TEST(ClusterCheck, SaysWhatIsWrong) {
+  ClusterSpec spec = examples::dgx_h100(2);
+  spec.node.nics = 0;
+  try {
+    check(spec);
+    FAIL() << "accepted";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "node.nics: 2 nodes cannot reach each other without NICs");
+  }
+}
+
+TEST(ClusterCheck, OneNodeOrOneDomainNeedsNoFabric) {
+  for (ClusterSpec spec : {examples::dgx_h100(1), examples::nvl72(18), examples::bridged_pairs()}) {
+    spec.fabric.kind = FabricKind::kNone;
+    spec.node.nics = 0;
+    EXPECT_NO_THROW(check(spec));
+  }
+  ClusterSpec two_racks = examples::nvl72(19);
+  two_racks.fabric.kind = FabricKind::kNone;
+  EXPECT_THROW(check(two_racks), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace hw_models

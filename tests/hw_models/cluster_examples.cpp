@@ -1,0 +1,79 @@
+#include "tests/hw_models/cluster_examples.h"
+
+namespace hw_models::examples {
+namespace {
+
+BytesPerSecond gigabytes(double value) { return BytesPerSecond(value * kGigabyte); }
+Seconds microseconds(double value) { return Seconds(value * kMicrosecond); }
+
+NodeSpec switched(int gpus, int domain, double scale_up, int nics, double nic, double pcie) {
+  NodeSpec node;
+  node.gpus = gpus;
+  node.scale_up = ScaleUpKind::kSwitch;
+  node.scale_up_domain = domain;
+  node.scale_up_bandwidth = node.pair_bandwidth = gigabytes(scale_up);
+  node.scale_up_latency = microseconds(0.6);
+  node.nics = nics;
+  node.nic_bandwidth = gigabytes(nic);
+  node.pcie_bandwidth = gigabytes(pcie);
+  node.pcie_latency = microseconds(0.25);
+  return node;
+}
+
+FabricSpec fabric(FabricKind kind, int nodes_per_unit, double endpoint_us) {
+  FabricSpec fabric;
+  fabric.kind = kind;
+  fabric.nodes_per_unit = nodes_per_unit;
+  fabric.efficiency = 1;
+  fabric.switch_latency = microseconds(0.25);
+  fabric.endpoint_latency = microseconds(endpoint_us);
+  return fabric;
+}
+
+}  // namespace
+
+ClusterSpec dgx_h100(int nodes) {
+  return {switched(8, 8, 450, 8, 50, 55), nodes, fabric(FabricKind::kRailOptimized, 32, 2)};
+}
+
+ClusterSpec p4d(int nodes) {
+  ClusterSpec spec{switched(8, 8, 300, 4, 12.5, 24), nodes, fabric(FabricKind::kFatTree, 16, 15)};
+  spec.node.gpus_per_pcie_switch = 2;
+  return spec;
+}
+
+ClusterSpec p5(int nodes) {
+  return {switched(8, 8, 450, 32, 12.5, 55), nodes, fabric(FabricKind::kRailOptimized, 32, 15)};
+}
+
+ClusterSpec p6_b200(int nodes) {
+  ClusterSpec spec{switched(8, 8, 900, 8, 50, 55), nodes, fabric(FabricKind::kFatTree, 32, 15)};
+  spec.fabric.efficiency = 0.9;
+  return spec;
+}
+
+ClusterSpec nvl72(int nodes) {
+  return {switched(4, 72, 900, 4, 50, 55), nodes, fabric(FabricKind::kRailOptimized, 18, 2)};
+}
+
+ClusterSpec mi300x(int nodes) {
+  ClusterSpec spec{switched(8, 8, 448, 8, 50, 55), nodes, fabric(FabricKind::kRailOptimized, 32, 2)};
+  spec.node.scale_up = ScaleUpKind::kMesh;
+  spec.node.pair_bandwidth = gigabytes(64);
+  return spec;
+}
+
+ClusterSpec pcie_box(int nodes) {
+  ClusterSpec spec{switched(8, 8, 0, 1, 1.25, 24), nodes, fabric(FabricKind::kFatTree, 32, 20)};
+  spec.node.scale_up = ScaleUpKind::kNone;
+  spec.node.gpus_per_pcie_switch = 2;
+  return spec;
+}
+
+ClusterSpec bridged_pairs() {
+  ClusterSpec spec{switched(4, 2, 300, 0, 0, 24), 1, fabric(FabricKind::kNone, 1, 0)};
+  spec.node.scale_up = ScaleUpKind::kPairs;
+  return spec;
+}
+
+}  // namespace hw_models::examples

@@ -1,0 +1,28 @@
+// Clusters written out by hand, for the tests of the cluster graph and of the network.
+#pragma once
+
+#include "hw_models/cluster.h"
+
+namespace hw_models::examples {
+
+constexpr double kGigabyte = 1e9;
+constexpr double kMicrosecond = 1e-6;
+
+/// 8 H100 behind NVSwitches, one 400 Gb/s NIC per GPU, rails; line rates (fabric efficiency 1).
+ClusterSpec dgx_h100(int nodes);
+/// 8 A100 behind NVSwitches, 4 NICs of 100 Gb/s, two GPUs per NIC, one leaf per node group.
+ClusterSpec p4d(int nodes);
+/// 8 H100 with 32 NICs of 100 Gb/s, four per GPU.
+ClusterSpec p5(int nodes);
+/// 8 B200, one 400 Gb/s NIC per GPU at the 90 % that EFA reaches.
+ClusterSpec p6_b200(int nodes);
+/// 4 GPUs per tray, 18 trays behind one set of NVLink switches.
+ClusterSpec nvl72(int nodes);
+/// 8 MI300X, every pair joined.
+ClusterSpec mi300x(int nodes);
+/// 8 cards on PCIe 4, two per switch, two sockets, one 10 Gb/s NIC.
+ClusterSpec pcie_box(int nodes);
+/// 4 A100 PCIe with bridges between 0-1 and 2-3.
+ClusterSpec bridged_pairs();
+
+}  // namespace hw_models::examples

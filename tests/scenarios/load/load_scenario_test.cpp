@@ -1,0 +1,239 @@
+#include "scenarios/load/load_scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/load/sections.h"
+
+namespace scenarios {
+namespace {
+
+const char* const kScenario = R"(model: llama3-70b
+training: {sequence_length: 8192, global_batch: 1024, precision: bf16, tokens: 15T, input: {samples_per_s: unlimited}}
+cluster:
+  node: dgx-h100
+  nodes: 64
+  fabric: {kind: rail-optimized, oversubscription: 2}
+  price: {usd_per_gpu_hour: 2.5}
+plan: {tensor: 8, pipeline: 4, micro_batch: 2, schedule: interleaved, chunks: 5, layers_per_stage: auto,
+       sequence_parallel: true, recompute: selective, zero: 1, rank_order: tp-cp-dp-pp}
+software: megatron-core
+)";
+
+Scenario load(const std::string& text, const std::vector<Override>& overrides = {}) {
+  return load_scenario_text(text, "folder/scenario.yaml", "no-such-folder", Catalog(), overrides);
+}
+
+std::string refusal(const std::string& text, const std::vector<Override>& overrides) {
+  try {
+    load(text, overrides);
+    return "accepted";
+  } catch (const InputError& problem) {
+    return problem.what();
+  }
+}
+
+TEST(LoadScenarioTest, ReadsEverySection) {
+  const Scenario scenario = load(kScenario);
+  EXPECT_EQ(scenario.name, "scenario.yaml");
+  EXPECT_EQ(scenario.model.layers, 80);
+  EXPECT_EQ(scenario.training.sequence_length, 8192);
+  EXPECT_EQ(scenario.training.global_batch, 1024);
+  EXPECT_EQ(scenario.training.tokens, 15e12);
+  EXPECT_EQ(scenario.training.input_samples_per_s, std::nullopt);
+  EXPECT_EQ(scenario.cluster.nodes, 64);
+  EXPECT_EQ(scenario.cluster.node.name, "dgx-h100");
+  EXPECT_EQ(scenario.cluster.fabric.name, "infiniband-ndr");
+  EXPECT_EQ(scenario.cluster.fabric.oversubscription, 2);
+  EXPECT_EQ(scenario.gpu.name, "h100-sxm-80gb");
+  EXPECT_EQ(scenario.price.usd_per_gpu_hour, 2.5);
+  EXPECT_EQ(scenario.plan.data, 16);  // 512 / (8 x 4)
+  EXPECT_EQ(scenario.plan.micro_batch, 2);
+  EXPECT_EQ(scenario.plan.chunks, 5);
+  EXPECT_TRUE(scenario.plan.sequence_parallel);
+  EXPECT_EQ(scenario.plan.recompute, strategies::Recompute::kSelective);
+  EXPECT_EQ(scenario.plan.zero, 1);
+  EXPECT_EQ(scenario.plan.rank_order, "tp-cp-dp-pp-ep");
+  EXPECT_EQ(scenario.software.implementation.name, "megatron-core");
+  EXPECT_TRUE(scenario.warnings.empty());
+}
+
+TEST(LoadScenarioTest, DefaultsComeFromTheCatalogue) {
+  const Scenario scenario = load(
+      "model: llama3-8b\ntraining: {sequence_length: 4096, global_batch: 64}\ncluster: {node: dgx-h100}\nplan: {}\n");
+  EXPECT_EQ(scenario.cluster.nodes, 1);
+  EXPECT_EQ(scenario.plan.data, 8);
+  EXPECT_EQ(scenario.plan.schedule, "1f1b");
+  const double usd_per_hour = Catalog().node("dgx-h100")->usd_per_hour;
+  EXPECT_EQ(scenario.price.usd_per_gpu_hour, usd_per_hour / 8);
+  EXPECT_NE(scenario.price.source.find("dgx-h100"), std::string::npos);
+}
+
+TEST(LoadScenarioTest, MapsChangeTheirBase) {
+  const Catalog catalog;
+  const Scenario scenario = load(R"(model: {base: llama3-8b, layers: 30}
+training: {sequence_length: 4096, global_batch: 60, input: {samples_per_s: 3}}
+cluster:
+  node: {base: p4d.24xlarge, overhead_power: 2 kW}
+  gpus: 16
+  gpu: {memory: 30 GiB}
+  price: {usd_per_node: 200000, years: 3, power_usd_per_kwh: 0.1}
+plan: {tensor: 4, pipeline: 4, layers_per_stage: [7, 8, 8, 7]}
+software: {prices: {kernel_launch: 9 us}}
+)");
+  EXPECT_EQ(scenario.model.layers, 30);
+  EXPECT_EQ(scenario.model.hidden, catalog.model("llama3-8b")->hidden);
+  EXPECT_EQ(scenario.training.input_samples_per_s, 3);
+  EXPECT_EQ(scenario.cluster.nodes, 2);
+  EXPECT_EQ(scenario.cluster.node.nics, 4);
+  EXPECT_EQ(scenario.cluster.node.overhead_power.value(), 2000);
+  EXPECT_EQ(scenario.cluster.fabric.name, "efa-v1");
+  EXPECT_EQ(scenario.gpu.memory.value(), std::int64_t{30} << 30);
+  EXPECT_EQ(scenario.gpu.multiprocessors, catalog.gpu("a100-sxm-40gb")->multiprocessors);
+  EXPECT_EQ(scenario.price.usd_per_node, 200000);
+  EXPECT_EQ(scenario.price.usd_per_gpu_hour, 0);
+  EXPECT_EQ(scenario.plan.layers_per_stage, (std::vector<int>{7, 8, 8, 7}));
+  EXPECT_DOUBLE_EQ(scenario.software.prices.kernel_launch.value(), 9e-6);
+  EXPECT_EQ(scenario.software.prices.synchronize, catalog.software("megatron-core")->prices.synchronize);
+}
+
+TEST(LoadScenarioTest, UnevenLayersAreAWarning) {
+  const Scenario scenario = load(kScenario, {{"model", "llama3-8b"}, {"vpp", "3"}});
+  ASSERT_EQ(scenario.warnings.size(), 1U);
+  EXPECT_NE(scenario.warnings[0].find("32 layers do not divide over 12 stages"), std::string::npos);
+}
+
+TEST(LoadScenarioTest, UsersWordsWorkAsOverrides) {
+  const Scenario scenario =
+      load(kScenario, {{"tp", "4"}, {"pp", "2"}, {"mbs", "1"}, {"gbs", "512"}, {"seq-len", "2048"}, {"gpus", "256"}});
+  EXPECT_EQ(scenario.plan.tensor, 4);
+  EXPECT_EQ(scenario.plan.pipeline, 2);
+  EXPECT_EQ(scenario.plan.data, 32);
+  EXPECT_EQ(scenario.plan.micro_batch, 1);
+  EXPECT_EQ(scenario.training.global_batch, 512);
+  EXPECT_EQ(scenario.training.sequence_length, 2048);
+  EXPECT_EQ(scenario.cluster.nodes, 32);
+  EXPECT_EQ(load(kScenario, {{"cluster.node.nics", "4"}}).cluster.node.nics, 4);
+}
+
+TEST(LoadScenarioTest, FindingsNameTheOverride) {
+  EXPECT_EQ(
+      refusal(kScenario, {{"nodes", "3"}, {"tp", "6"}, {"plan.sequence_parallel", "false"}}),
+      "--set plan.tensor=6: error: 'tensor: 6' does not divide the model's 64 attention heads; use 1, 2, 4, 8 or 16\n"
+      "--set plan.tensor=6: error: 'tensor: 6' does not divide the model's 28672 MLP columns; use 1, 2, 4, 7 or "
+      "8\n");
+}
+
+TEST(LoadScenarioTest, FilesThatCannotBeRead) {
+  const Catalog catalog;
+  const auto refused = [&catalog](const std::filesystem::path& path) -> std::string {
+    try {
+      load_scenario(path, catalog);
+      return "accepted";
+    } catch (const InputError& problem) {
+      return problem.what();
+    }
+  };
+  EXPECT_EQ(refused("no-such.yaml"), "no-such.yaml: error: there is no such file\n");
+  EXPECT_EQ(refused("."), ".: error: this is a directory\n");
+}
+
+class ModelFileTest : public testing::Test {
+ protected:
+  ModelFileTest() : folder_(std::filesystem::path(testing::TempDir()) / "model_file_test") {
+    std::filesystem::create_directories(folder_);
+  }
+  ~ModelFileTest() override { std::filesystem::remove_all(folder_); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ModelFileTest, IsRelativeToTheScenario) {
+  write("config.json", R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 512,
+    "intermediate_size": 1024, "num_hidden_layers": 6, "num_attention_heads": 8, "vocab_size": 1000})");
+  write("s.yaml",
+        "model: config.json\ntraining: {sequence_length: 8, global_batch: 8}\ncluster: {node: dgx-h100}\n"
+        "plan: {}\n");
+  const Scenario scenario = load_scenario(folder_ / "s.yaml", Catalog());
+  EXPECT_EQ(scenario.model.layers, 6);
+  EXPECT_EQ(scenario.model.hidden, 512);
+}
+
+TEST_F(ModelFileTest, ItsDefectsAreReportedWithTheScenarios) {
+  write("config.json", "{\"model_type\": ");
+  write("s.yaml",
+        "model: config.json\ntraining: {sequence_length: 8, global_batch: 0}\ncluster: {node: dgx-h100}\n"
+        "plan: {}\n");
+  try {
+    load_scenario(folder_ / "s.yaml", Catalog());
+    FAIL() << "was accepted";
+  } catch (const InputError& problem) {
+    const std::string text = problem.what();
+    EXPECT_NE(text.find("'global_batch: 0' is out of range"), std::string::npos) << text;
+    EXPECT_NE(text.find("config.json:1:"), std::string::npos) << text;
+  }
+}
+
+TEST(UsualFabricTest, FollowsTheNodeThenTheNic) {
+  const Catalog catalog;
+  for (const auto& [node, fabric] : std::vector<std::pair<std::string, std::string>>{{"dgx-a100", "infiniband-hdr"},
+                                                                                     {"dgx-h100", "infiniband-ndr"},
+                                                                                     {"p4d.24xlarge", "efa-v1"},
+                                                                                     {"p5.48xlarge", "efa-v2"},
+                                                                                     {"pcie-rtx4090-8", "ethernet-25g"},
+                                                                                     {"cpu-box", "none"}}) {
+    EXPECT_EQ(usual_fabric(catalog.node(node).value()), fabric) << node;
+  }
+  for (const std::string& node : catalog.names("nodes")) {  // whatever it is, it exists
+    EXPECT_NE(catalog.find("fabrics", usual_fabric(catalog.node(node).value())), nullptr) << node;
+  }
+}
+
+std::string documentation() {
+  std::ifstream stream(std::filesystem::path(TRAINYARD_SOURCE_DIR) / "docs" / "scenario.md");
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+TEST(DocumentationTest, EveryKeyIsDocumentedAndEveryDocumentedKeyIsKnown) {
+  std::set<std::string> documented;
+  std::istringstream lines(documentation());
+  for (std::string line; std::getline(lines, line);) {  // | `plan.tensor` | integer | ...
+    if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  // Every map is there, so that every reader asks for its keys; the values do not matter.
+  const std::string text = R"(model: {biases: {}, latent: {}, experts: {}}
+training: {input: {}}
+cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {oversubscription: 2}, price: {}}
+plan: {layers_per_stage: {}}
+software: {prices: {}}
+)";
+  Diagnostics diagnostics("all.yaml", text);
+  std::string other_files;
+  read_scenario(text, "no-such-folder", Catalog(), {}, diagnostics, other_files);
+  EXPECT_EQ(documented, diagnostics.known());
+}
+
+TEST(DocumentationTest, ItsExamplesLoad) {
+  const std::string text = documentation();
+  const std::string begin = "```yaml\n";
+  int examples = 0;
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    at += begin.size();
+    EXPECT_NO_THROW(load(text.substr(at, text.find("```", at) - at))) << "example " << examples;
+    ++examples;
+  }
+  EXPECT_EQ(examples, 2);
+}
+
+}  // namespace
+}  // namespace scenarios

@@ -1,0 +1,86 @@
+#include "tests/scenarios/load/catalog_entry_cases.h"
+
+namespace scenarios {
+namespace {
+
+using hw_models::AttentionKernel;
+using hw_models::DType;
+
+const std::string kGood =
+    "implementation: {attention: unfused, gradient: bf16, parameter_gather: fp8, logits: fp16, bucket_parameters: 7, "
+    "vocabulary_multiple: 64}\n"
+    "prices: {kernel_launch: 4 us, collective_launch: 20 us, synchronize: 10 us, step_overhead: 5 ms, kernel_gap: "
+    "1 us, allocator_overhead: 0.1, context: 1 GiB, communicator: 300 MB}\n"
+    "source: invented\n";
+
+TEST(LoadSoftware, ReadsEveryField) {
+  std::string findings;
+  const auto stack = load_text(load_software, kGood, findings);
+  ASSERT_TRUE(stack.has_value()) << findings;
+  EXPECT_EQ(findings, "");
+  EXPECT_EQ(stack->implementation.name, "entry");
+  EXPECT_EQ(stack->implementation.attention, AttentionKernel::kUnfused);
+  EXPECT_EQ(stack->implementation.gradient, DType::kBf16);
+  EXPECT_EQ(stack->implementation.parameter_gather, DType::kFp8);
+  EXPECT_EQ(stack->implementation.logits, DType::kFp16);
+  EXPECT_EQ(stack->implementation.bucket_parameters, 7);
+  EXPECT_EQ(stack->implementation.vocabulary_multiple, 64);
+  EXPECT_EQ(stack->prices.name, "entry");
+  EXPECT_DOUBLE_EQ(stack->prices.kernel_launch.value(), 4e-6);
+  EXPECT_DOUBLE_EQ(stack->prices.collective_launch.value(), 2e-5);
+  EXPECT_DOUBLE_EQ(stack->prices.synchronize.value(), 1e-5);
+  EXPECT_DOUBLE_EQ(stack->prices.step_overhead.value(), 5e-3);
+  EXPECT_DOUBLE_EQ(stack->prices.kernel_gap.value(), 1e-6);
+  EXPECT_DOUBLE_EQ(stack->prices.allocator_overhead, 0.1);
+  EXPECT_EQ(stack->prices.context.value(), 1LL << 30);
+  EXPECT_EQ(stack->prices.communicator.value(), 300'000'000);
+}
+
+TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
+  using strategies::Implementation;
+  const std::vector<std::pair<std::string, bool Implementation::*>> switches{
+      {"dropout", &Implementation::dropout},
+      {"fused_cross_entropy", &Implementation::fused_cross_entropy},
+      {"fused_elementwise", &Implementation::fused_elementwise},
+      {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
+      {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
+      {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
+      {"overlap_weight_gradient", &Implementation::overlap_weight_gradient},
+      {"blocking_sends", &Implementation::blocking_sends},
+      {"scatter_gather_messages", &Implementation::scatter_gather_messages},
+      {"master_weights", &Implementation::master_weights},
+      {"cuda_graphs", &Implementation::cuda_graphs},
+      {"gradient_norm", &Implementation::gradient_norm},
+      {"loss_read", &Implementation::loss_read}};
+  for (const auto& [on, unused] : switches) {
+    std::string text = "prices: {kernel_launch: 4 us}\nimplementation:\n";
+    for (const auto& [key, member] : switches) text += "  " + key + (key == on ? ": true\n" : ": false\n");
+    std::string findings;
+    const auto stack = load_text(load_software, text, findings);
+    ASSERT_TRUE(stack.has_value()) << findings;
+    for (const auto& [key, member] : switches) EXPECT_EQ(stack->implementation.*member, key == on) << on << " " << key;
+  }
+}
+
+TEST(LoadSoftware, EachDefectIsOneFinding) {
+  expect_findings(load_software, kGood,
+                  {{"implementation", "", "'implementation' is missing"},
+                   {"implementation", "implementation: flash", "must be a map"},
+                   {"implementation", "implementation: {attention: flesh}", "did you mean 'flash'?"},
+                   {"implementation", "implementation: {gradient: tf32}", "is not known"},
+                   {"implementation", "implementation: {dropout: 3}", "must be true or false"},
+                   {"implementation", "implementation: {dropuot: true}", "did you mean 'dropout'?"},
+                   {"implementation", "implementation: {bucket_parameters: -1}", "out of range"},
+                   {"implementation", "implementation: {vocabulary_multiple: 10000000000}", "out of range"},
+                   {"prices", "", "'prices' is missing"},
+                   {"prices", "prices: {kernel_launch: 4}", "kernel_launch"},
+                   {"prices", "prices: {kernel_launch: 3 days}", "out of range"},
+                   {"prices", "prices: {allocator_overhead: -1}", "out of range"},
+                   {"prices", "prices: {allocator_overhead: 1e30}", "out of range"},
+                   {"prices", "prices: {context: 1e30 B}", "out of range"},
+                   {"prices", "prices: {contxt: 1 GiB}", "did you mean 'context'?"},
+                   {"extra", "extra: 1", "unknown key 'extra'"}});
+}
+
+}  // namespace
+}  // namespace scenarios

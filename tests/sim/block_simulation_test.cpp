@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "sim/step_simulation.h"
+#include "tests/programs/handmade.h"
+#include "tests/sim/step_programs.h"
+
+namespace sim {
+namespace {
+
+using strategies::Program;
+
+std::optional<StepResult> simulated(StepResult (*simulate)(const Program&, const Prices&, const StepOptions&),
+                                    const Program& program, const Prices& prices, const StepOptions& options) {
+  try {
+    return simulate(program, prices, options);
+  } catch (const std::runtime_error&) {  // it hangs
+    return std::nullopt;
+  }
+}
+
+StepResult reference(const Program& program, const Prices& prices, const StepOptions& options) {
+  return simulate_operations(program, prices, options);
+}
+
+void expect_equal(const StepResult& blocks, const StepResult& operations) {
+  EXPECT_EQ(blocks.step_ns, operations.step_ns);
+  EXPECT_EQ(blocks.mean, operations.mean);
+  ASSERT_EQ(blocks.roles.size(), operations.roles.size());
+  for (std::size_t role = 0; role < blocks.roles.size(); ++role) {
+    EXPECT_EQ(blocks.roles[role].step_end_ns, operations.roles[role].step_end_ns) << "role " << role;
+    for (std::size_t kind = 0; kind < kTimeKinds; ++kind) {
+      EXPECT_EQ(blocks.roles[role].breakdown[kind], operations.roles[role].breakdown[kind])
+          << "role " << role << " " << name(static_cast<TimeKind>(kind));
+    }
+  }
+  ASSERT_EQ(blocks.records.size(), operations.records.size());
+  for (std::size_t i = 0; i < blocks.records.size(); ++i) {
+    const strategies::OperationRecord& a = blocks.records[i];
+    const strategies::OperationRecord& b = operations.records[i];
+    ASSERT_TRUE(a.rank == b.rank && a.instance == b.instance && a.begin_ns == b.begin_ns && a.end_ns == b.end_ns)
+        << "rank " << b.rank.value << " action " << b.instance.action << " operation " << b.instance.operation.value
+        << ": [" << a.begin_ns << ", " << a.end_ns << ") instead of [" << b.begin_ns << ", " << b.end_ns << ")";
+  }
+}
+
+/// Whether both finish; expects them to agree.
+bool both_agree(const Program& program, const Prices& prices, int steps) {
+  bool finished = false;
+  for (const bool records : {false, true}) {
+    const StepOptions options{steps, records};
+    const auto blocks = simulated(simulate_blocks, program, prices, options);
+    const auto operations = simulated(reference, program, prices, options);
+    EXPECT_EQ(blocks.has_value(), operations.has_value());
+    finished = blocks.has_value() && operations.has_value();
+    if (finished) expect_equal(*blocks, *operations);
+  }
+  return finished;
+}
+
+TEST(BlockSimulation, EqualsReferenceOnHandmadePrograms) {
+  for (const tests::HandmadeProgram& handmade : tests::handmade_programs()) {
+    SCOPED_TRACE(handmade.name);
+    const Program program = handmade.make();
+    for (const std::int64_t issue_ns : {0, 5'000, 3'000'000}) {
+      EXPECT_TRUE(both_agree(program, tests::timed_prices(program, 700'000, issue_ns, 100'000), 3));
+    }
+  }
+}
+
+TEST(BlockSimulation, EqualsReferenceOnSchedules) {
+  for (const strategies::Schedule& schedule : strategies::schedules()) {
+    for (const int stages : {1, 2, 4}) {
+      const int chunks = schedule.maximum_chunks == 1 ? 1 : 3;
+      const Program program =
+          tests::scheduled_program(schedule, {stages, chunks, 3 * stages}, {.forward_ns = 100, .backward_ns = 170});
+      for (const std::int64_t send_ns : {0, 13, 300}) {
+        SCOPED_TRACE(std::string(schedule.name) + " on " + std::to_string(stages) + " stages, send " +
+                     std::to_string(send_ns));
+        EXPECT_TRUE(both_agree(program, tests::timed_prices(program, send_ns, 20, 0), 2));
+      }
+    }
+  }
+}
+
+// Random lanes, dependences within and across actions and steps, host operations that drain, an input pipeline,
+// collectives between roles before a send, receives in the middle of blocks.
+TEST(BlockSimulation, EqualsReferenceOnRandomPrograms) {
+  int finished = 0;
+  constexpr int kPrograms = 800;
+  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Program program = tests::random_program(seed);
+    Prices prices = tests::timed_prices(program, static_cast<std::int64_t>(seed % 40),
+                                        static_cast<std::int64_t>(seed % 7 * seed % 11), 5);
+    if (seed % 3 == 0) prices.input_samples_per_ns = 0.02;
+    if (both_agree(program, prices, 2 + static_cast<int>(seed % 3))) ++finished;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(finished, kPrograms / 2);
+}
+
+// Two stages that each receive late what the other sends early: in program order neither could go first.
+TEST(BlockSimulation, LooksAheadWhenReceivesPrecedeSends) {
+  using strategies::Lane;
+  Program program = tests::empty_program(1, 2, 1);
+  for (int stage = 0; stage < 2; ++stage) {
+    strategies::Block block;
+    block.virtual_stage = stage;
+    block.operations = {tests::receive_from(1 - stage, strategies::Payload::kActivation),
+                        tests::timed(Lane::kCompute, 10),
+                        tests::send_to(1 - stage, strategies::Payload::kActivation, {{1}}),
+                        tests::timed(Lane::kCompute, 5, strategies::Phase::kForward, {{0}})};
+    auto& role = program.roles[static_cast<std::size_t>(stage)];
+    role.blocks.push_back(block);
+    for (int microbatch = 0; microbatch < 3; ++microbatch) role.schedule.push_back({0, microbatch, {}});
+  }
+  const Prices prices = tests::timed_prices(program, 4, 0, 0);
+  EXPECT_TRUE(both_agree(program, prices, 2));
+  // Per microbatch 10 until the send, 4 in flight, 5 with what has come.
+  EXPECT_EQ(simulate_blocks(program, prices).step_ns, 3 * (10 + 4 + 5));
+}
+
+TEST(BlockSimulation, ReportsAProgramThatHangs) {
+  Program program = tests::empty_program(1, 2, 1);
+  for (int stage = 0; stage < 2; ++stage) {
+    strategies::Block block;
+    block.virtual_stage = stage;
+    block.operations = {tests::receive_from(1 - stage, strategies::Payload::kActivation),
+                        tests::send_to(1 - stage, strategies::Payload::kActivation, {{0}})};
+    program.roles[static_cast<std::size_t>(stage)].blocks.push_back(block);
+    program.roles[static_cast<std::size_t>(stage)].schedule.push_back({0, 0, {}});
+  }
+  const Prices prices = tests::timed_prices(program, 4, 0, 0);
+  EXPECT_THROW(simulate_blocks(program, prices), std::runtime_error);
+  EXPECT_THROW(simulate_operations(program, prices), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace sim

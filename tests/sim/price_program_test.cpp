@@ -1,0 +1,282 @@
+#include "sim/price_program.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hw_models/kernel_time.h"
+#include "hw_models/network.h"
+
+namespace sim {
+namespace {
+
+using hw_models::Bytes;
+using hw_models::BytesPerSecond;
+using hw_models::Seconds;
+using strategies::CollectiveKind;
+using strategies::GroupId;
+using strategies::HostReason;
+using strategies::Work;
+
+constexpr GroupId kTensorGroup{0}, kDataGroup{1};
+constexpr Bytes kMegabyte(1'000'000);
+
+hw_models::ClusterSpec eight_gpu_nodes(int nodes, int nics) {
+  hw_models::ClusterSpec spec;
+  spec.nodes = nodes;
+  spec.node.gpus = spec.node.scale_up_domain = 8;
+  spec.node.scale_up_bandwidth = spec.node.pair_bandwidth = BytesPerSecond(450e9);
+  spec.node.scale_up_latency = Seconds(1e-6);
+  spec.node.nics = nics;
+  spec.node.nic_bandwidth = BytesPerSecond(50e9);
+  spec.node.pcie_bandwidth = BytesPerSecond(63e9);
+  spec.node.pcie_latency = Seconds(0.5e-6);
+  spec.fabric.switch_latency = Seconds(0.5e-6);
+  spec.fabric.endpoint_latency = Seconds(3e-6);
+  return spec;
+}
+
+hw_models::GpuSpec h100() {
+  hw_models::GpuSpec gpu;
+  gpu.multiprocessors = 132;
+  gpu.matrix_peak[static_cast<std::size_t>(hw_models::DType::kBf16)] = hw_models::FlopsPerSecond(989.4e12);
+  gpu.memory_bandwidth = BytesPerSecond(3.35e12);
+  return gpu;
+}
+
+hw_models::SoftwareSpec software() {
+  hw_models::SoftwareSpec spec;
+  spec.kernel_launch = Seconds(5e-6);
+  spec.collective_launch = Seconds(20e-6);
+  spec.synchronize = Seconds(15e-6);
+  spec.step_overhead = Seconds(3e-3);
+  spec.kernel_gap = Seconds(1e-6);
+  return spec;
+}
+
+strategies::Collective collective(CollectiveKind kind, GroupId group, Bytes bytes) {
+  strategies::Collective work;
+  work.kind = kind;
+  work.group = group;
+  work.bytes = bytes;
+  return work;
+}
+
+strategies::Collective all_reduce(GroupId group, Bytes bytes = kMegabyte) {
+  return collective(CollectiveKind::kAllReduce, group, bytes);
+}
+
+/// tensor x data x 2 stages; both roles hold one block with `work`.
+strategies::Program two_stages(int tensor, int data, const std::vector<Work>& work) {
+  strategies::Program program;
+  program.views = {{{{"tp", tensor}, {"dp", data}, {"pp", 2}}}};
+  program.groups = {{"tensor", 0, {{0, {}}}}, {"data", 0, {{1, {}}}}};
+  program.stage_of_virtual = {0, 1};
+  strategies::Block block;
+  for (const Work& item : work) block.operations.emplace_back().work = item;
+  for (int stage = 0; stage < 2; ++stage) {
+    strategies::Role& role = program.roles.emplace_back();
+    role.name = "stage " + std::to_string(stage);
+    role.stage = stage;
+    role.blocks = {block};
+    program.role_of_rank.insert(program.role_of_rank.end(), static_cast<std::size_t>(tensor * data),
+                                static_cast<std::uint32_t>(stage));
+  }
+  return program;
+}
+
+Prices price(const strategies::Program& program, const hw_models::Cluster& cluster,
+             const strategies::Placement& placement) {
+  return price_program(program, cluster, h100(), software(), placement, {});
+}
+
+Prices price(const strategies::Program& program, const hw_models::Cluster& cluster) {
+  return price(program, cluster, strategies::place(program));
+}
+
+std::int64_t rounded_up(Seconds time) { return static_cast<std::int64_t>(std::ceil(time.value() * 1e9)); }
+
+TEST(PriceProgram, ComputeIsTheKernelAndTheGap) {
+  const hw_models::Matmul matmul{.m = 4096, .n = 4096, .k = 4096};
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  const Prices prices = price(two_stages(2, 4, {strategies::Compute{matmul}, strategies::Compute{matmul}}), cluster);
+  const hw_models::KernelCost cost = hw_models::kernel_cost(matmul, h100());
+  ASSERT_EQ(prices.of.size(), 2U);
+  for (const std::uint32_t operation : {0U, 1U}) {
+    const OperationPrice& found = prices.at(1, 0, {operation});
+    EXPECT_EQ(found.issue_ns, 5000);
+    EXPECT_EQ(found.duration_ns, rounded_up(cost.time + Seconds(1e-6)));
+    EXPECT_EQ(found.flops, 2.0 * 4096 * 4096 * 4096);
+  }
+}
+
+TEST(PriceProgram, HostWorkAndReceives) {
+  struct Case {
+    Work work;
+    std::int64_t issue_ns, duration_ns;
+  };
+  const std::vector<Case> cases{{strategies::Host{HostReason::kLossRead}, 0, 15'000},
+                                {strategies::Host{HostReason::kGradientNorm}, 0, 15'000},
+                                {strategies::Host{HostReason::kBlockingSend}, 0, 15'000},
+                                {strategies::Host{HostReason::kStepOverhead}, 0, 3'000'000},
+                                {strategies::Host{HostReason::kInput, 4}, 0, 0},
+                                {strategies::Receive{0, kMegabyte}, 20'000, 0}};
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  for (const Case& expected : cases) {
+    const Prices prices = price(two_stages(2, 4, {expected.work}), cluster);
+    EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).issue_ns), static_cast<double>(expected.issue_ns), 1);
+    EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).duration_ns), static_cast<double>(expected.duration_ns), 1);
+  }
+}
+
+TEST(PriceProgram, GraphBlockPaysOneLaunch) {
+  const strategies::Compute norm{hw_models::Norm{.rows = 64, .columns = 64}};
+  const strategies::Collective reduce = all_reduce(kTensorGroup);
+  strategies::Program program = two_stages(2, 4, {strategies::Host{HostReason::kInput}, norm, reduce, norm});
+  program.roles[1].blocks[0].graph = true;
+  const Prices prices = price(program, hw_models::Cluster(eight_gpu_nodes(2, 8)));
+  const std::vector<std::int64_t> without{0, 5000, 20000, 5000}, with{0, 5000, 0, 0};
+  for (std::uint32_t operation = 0; operation < 4; ++operation) {
+    EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {operation}).issue_ns), static_cast<double>(without[operation]), 1);
+    EXPECT_NEAR(static_cast<double>(prices.at(1, 0, {operation}).issue_ns), static_cast<double>(with[operation]), 1);
+    EXPECT_EQ(prices.at(0, 0, {operation}).duration_ns, prices.at(1, 0, {operation}).duration_ns);
+  }
+}
+
+TEST(PriceProgram, EveryCollectiveKindGoesToItsOperation) {
+  const std::vector<std::pair<CollectiveKind, hw_models::Operation>> kinds{
+      {CollectiveKind::kAllReduce, hw_models::Operation::kAllReduce},
+      {CollectiveKind::kReduceScatter, hw_models::Operation::kReduceScatter},
+      {CollectiveKind::kAllGather, hw_models::Operation::kAllGather},
+      {CollectiveKind::kBroadcast, hw_models::Operation::kBroadcast},
+      {CollectiveKind::kReduce, hw_models::Operation::kReduce},
+      {CollectiveKind::kAllToAll, hw_models::Operation::kAllToAll}};
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  const hw_models::Network network(cluster);
+  const std::vector<std::vector<int>> pairs{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}};
+  const hw_models::GroupLayout layout = network.layouts(pairs).front();
+  for (const auto& [kind, operation] : kinds) {
+    const OperationPrice found =
+        price(two_stages(2, 4, {collective(kind, kTensorGroup, kMegabyte)}), cluster).at(0, 0, {0});
+    const hw_models::CollectiveEstimate expected = network.collective(operation, kMegabyte, layout);
+    EXPECT_EQ(found.duration_ns, rounded_up(expected.time)) << name(kind);
+    EXPECT_STREQ(found.algorithm, expected.algorithm) << name(kind);
+    EXPECT_GT(found.duration_ns, 0) << name(kind);
+  }
+}
+
+TEST(PriceProgram, SlowestGroupOfTheRoleDecides) {
+  const strategies::Collective reduce = all_reduce(kTensorGroup);
+  const strategies::Program program = two_stages(2, 4, {reduce});
+  const hw_models::Cluster cluster(eight_gpu_nodes(3, 8));
+  strategies::Placement placement = strategies::place(program);
+  placement.gpu[0] = 16;  // the first group of stage 0 now spans two nodes
+  const Prices prices = price(program, cluster, placement);
+  const hw_models::Network network(cluster);
+  const auto layouts = network.layouts(strategies::placed_groups(program, kTensorGroup, placement));
+  const auto time = [&](std::size_t group) {
+    return rounded_up(network.collective(hw_models::Operation::kAllReduce, kMegabyte, layouts[group]).time);
+  };
+  EXPECT_GT(time(0), time(1));
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, time(0));
+  EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, time(4));
+}
+
+TEST(PriceProgram, LargestMemberDecidesAnUnevenExchange) {
+  const strategies::Collective even = collective(CollectiveKind::kAllToAll, kDataGroup, Bytes(3'000'000));
+  strategies::Collective uneven = even;
+  uneven.bytes = kMegabyte;
+  uneven.member_bytes = {kMegabyte, Bytes(3'000'000), kMegabyte, Bytes(0)};
+  const Prices prices = price(two_stages(2, 4, {even, uneven}), hw_models::Cluster(eight_gpu_nodes(2, 8)));
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, prices.at(0, 0, {1}).duration_ns);
+}
+
+TEST(PriceProgram, SendersOfOneNodeShareItsNics) {
+  const strategies::Program program = two_stages(2, 4, {strategies::Send{1, Bytes(100'000'000)}});
+  for (const auto& [nics, sharers] : std::vector<std::pair<int, int>>{{8, 1}, {4, 2}, {2, 4}, {1, 8}}) {
+    const hw_models::Cluster cluster(eight_gpu_nodes(2, nics));
+    const hw_models::Network network(cluster);
+    const OperationPrice found = price(program, cluster).at(0, 0, {0});
+    Seconds slowest{};
+    for (int gpu = 0; gpu < 8; ++gpu) {
+      slowest = std::max(slowest, network.send(Bytes(100'000'000), gpu, gpu + 8, sharers));
+    }
+    EXPECT_EQ(found.duration_ns, rounded_up(slowest)) << nics << " NICs";
+    EXPECT_NEAR(static_cast<double>(found.issue_ns), 20'000, 1);
+  }
+}
+
+TEST(PriceProgram, SendInsideANodeUsesTheScaleUpLinks) {
+  const strategies::Program program = two_stages(2, 2, {strategies::Send{1, Bytes(100'000'000)}});
+  const hw_models::Cluster cluster(eight_gpu_nodes(1, 0));
+  const hw_models::Network network(cluster);
+  EXPECT_EQ(price(program, cluster).at(0, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), 0, 4)));
+}
+
+TEST(PriceProgram, WorstPathOfTheRoleDecidesASend) {
+  const strategies::Program program = two_stages(1, 2, {strategies::Send{1, Bytes(100'000'000)}});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  const hw_models::Network network(cluster);
+  const strategies::Placement placement{{0, 1, 2, 8}};  // ranks 0 -> 2 on one node, 1 -> 3 between nodes
+  EXPECT_EQ(price(program, cluster, placement).at(0, 0, {0}).duration_ns,
+            rounded_up(network.send(Bytes(100'000'000), 1, 8)));
+}
+
+TEST(PriceProgram, InputRateIsPassedOn) {
+  const strategies::Program program = two_stages(2, 4, {});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  const auto rate = [&](const strategies::TrainingSpec& training) {
+    return price_program(program, cluster, h100(), software(), strategies::place(program), training)
+        .input_samples_per_ns;
+  };
+  EXPECT_EQ(rate({}), 0);
+  EXPECT_DOUBLE_EQ(rate({.input_samples_per_s = 250}), 250e-9);
+}
+
+TEST(PriceProgram, ImpossibleInputIsRefused) {
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  strategies::Collective forced = all_reduce(kTensorGroup);
+  forced.algorithm = "ring";
+  const std::vector<Work> refused{
+      strategies::Checkpoint{kMegabyte},
+      forced,
+      strategies::Compute{hw_models::Matmul{.m = 1'000'000'000'000, .n = 1'000'000'000'000, .k = 1'000'000'000'000}},
+      strategies::Compute{hw_models::Matmul{.dtype = hw_models::DType::kFp4}},
+      strategies::Compute{hw_models::Measured{.seconds = -1}},
+      strategies::Compute{hw_models::Measured{.seconds = std::nan("")}}};
+  for (const Work& work : refused) EXPECT_THROW(price(two_stages(2, 4, {work}), cluster), std::invalid_argument);
+}
+
+TEST(PriceProgram, RoleOutsideAllGroupsIsRefused) {
+  strategies::Program program = two_stages(2, 4, {all_reduce(kDataGroup)});
+  program.groups[1].spans.push_back({2, {0}});  // stage 0 only
+  EXPECT_THROW(price(program, hw_models::Cluster(eight_gpu_nodes(2, 8))), std::invalid_argument);
+}
+
+TEST(PriceProgram, PlacementMustGiveEveryRankItsGpu) {
+  const strategies::Program program = two_stages(1, 2, {});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  for (const std::vector<int>& gpus : {std::vector<int>{0, 1, 2}, {0, 1, 2, 2}, {0, 1, 2, 16}, {0, 1, 2, -1}}) {
+    EXPECT_THROW(price(program, cluster, {gpus}), std::invalid_argument);
+  }
+  EXPECT_NO_THROW(price(program, cluster, {{0, 1, 2, 15}}));
+}
+
+TEST(PriceProgram, SixteenThousandRanks) {
+  const strategies::Collective reduce = all_reduce(kDataGroup, Bytes(1'000'000'000));
+  const strategies::Program program = two_stages(8, 1024, {reduce, strategies::Send{1, kMegabyte}});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2048, 8));
+  const Prices prices = price(program, cluster);
+  // A ring of 1,024 ranks over one NIC each: 2 S / B at least.
+  EXPECT_GT(prices.at(0, 0, {0}).duration_ns, 2e9 * 1023 / 1024 / 50);
+  EXPECT_GT(prices.at(0, 0, {1}).duration_ns, 1e6 / 50);
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, prices.at(1, 0, {0}).duration_ns);
+}
+
+}  // namespace
+}  // namespace sim

@@ -1,0 +1,273 @@
+#include "tests/sim/step_programs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tests {
+namespace {
+
+using strategies::Action;
+using strategies::Block;
+using strategies::BlockKind;
+using strategies::Collective;
+using strategies::Compute;
+using strategies::CrossDependence;
+using strategies::HostReason;
+using strategies::Lane;
+using strategies::Operation;
+using strategies::OperationId;
+using strategies::Payload;
+using strategies::Phase;
+using strategies::Program;
+using strategies::Receive;
+using strategies::Role;
+using strategies::ScheduleShape;
+using strategies::Send;
+
+OperationId last_of(const Block& block) { return {static_cast<std::uint32_t>(block.operations.size() - 1)}; }
+
+/// One chunk's forward or backward between its receive and its send.
+Block chunk_block(BlockKind kind, int virtual_stage, int virtual_stages, const Operation& work) {
+  const bool forward = kind == BlockKind::kForward;
+  const Payload payload = forward ? Payload::kActivation : Payload::kGradient;
+  const int from = forward ? virtual_stage - 1 : virtual_stage + 1;
+  const int to = forward ? virtual_stage + 1 : virtual_stage - 1;
+  Block block;
+  block.kind = kind;
+  block.virtual_stage = virtual_stage;
+  if (from >= 0 && from < virtual_stages) block.operations.push_back(receive_from(from, payload));
+  block.operations.push_back(work);
+  if (block.operations.size() > 1) block.operations.back().after = {{0}};
+  if (to >= 0 && to < virtual_stages) block.operations.push_back(send_to(to, payload, {last_of(block)}));
+  return block;
+}
+
+/// The standard's distributions differ between libraries; this does not.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  int below(int limit) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(limit)); }
+  bool one_in(int n) { return below(n) == 0; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+Operation random_work(Dice& dice, std::uint32_t index) {
+  constexpr std::array<Lane, 6> kLanes{Lane::kTensor,  Lane::kData,   Lane::kGather,
+                                       Lane::kContext, Lane::kExpert, Lane::kStorage};
+  constexpr std::array<Phase, 4> kPhases{Phase::kForward, Phase::kRecompute, Phase::kBackward, Phase::kUpdate};
+  const Lane lane = dice.one_in(2) ? Lane::kCompute : kLanes[static_cast<std::size_t>(dice.below(6))];
+  Operation operation = timed(lane, dice.below(60), kPhases[static_cast<std::size_t>(dice.below(4))]);
+  if (lane == Lane::kCompute && dice.one_in(10)) operation = timed_collective(lane, dice.below(40), 0);
+  for (int n = dice.below(3); n > 0 && index > 0; --n) {
+    operation.after.push_back({static_cast<std::uint32_t>(dice.below(static_cast<int>(index)))});
+  }
+  return operation;
+}
+
+Block random_block(Dice& dice, BlockKind kind, int stage, int stages) {
+  const bool forward = kind == BlockKind::kForward;
+  const Payload payload = forward ? Payload::kActivation : Payload::kGradient;
+  const int from = forward ? stage - 1 : stage + 1;
+  const int to = forward ? stage + 1 : stage - 1;
+  Block block;
+  block.kind = kind;
+  block.virtual_stage = stage;
+  const int operations = 3 + dice.below(10);
+  const int receives_at = dice.one_in(2) ? 0 : dice.below(operations);
+  const int sends_at = dice.below(operations);
+  for (int i = 0; i < operations; ++i) {
+    if (kind != BlockKind::kUpdate && i == receives_at && from >= 0 && from < stages) {
+      block.operations.push_back(receive_from(from, payload));
+    }
+    block.operations.push_back(random_work(dice, static_cast<std::uint32_t>(block.operations.size())));
+    if (kind != BlockKind::kUpdate && i == sends_at && to >= 0 && to < stages) {
+      block.operations.push_back(send_to(to, payload, {last_of(block)}));
+    }
+    if (dice.one_in(25)) block.operations.push_back(host_operation(HostReason::kLossRead));
+    if (dice.one_in(25)) block.operations.push_back(host_operation(HostReason::kStepOverhead));
+    if (dice.one_in(25)) block.operations.push_back(host_operation(HostReason::kBlockingSend, 0, {last_of(block)}));
+    if (forward && dice.one_in(15)) block.operations.push_back(host_operation(HostReason::kInput, 1 + dice.below(3)));
+  }
+  return block;
+}
+
+void add_random_dependences(Dice& dice, Role& role) {
+  for (std::uint32_t a = 0; a < role.schedule.size(); ++a) {
+    for (int n = dice.below(3); n > 0; --n) {
+      CrossDependence d;
+      d.steps_back = a == 0 || dice.one_in(2) ? 1 : 0;
+      d.action = static_cast<std::uint32_t>(
+          dice.below(d.steps_back == 0 ? static_cast<int>(a) : static_cast<int>(role.schedule.size())));
+      const auto operation_of = [&](std::uint32_t action) {
+        const std::size_t count = role.blocks[role.schedule[action].block].operations.size();
+        return OperationId{static_cast<std::uint32_t>(dice.below(static_cast<int>(count)))};
+      };
+      d.operation = operation_of(d.action);
+      d.dependent = operation_of(a);
+      role.schedule[a].after.push_back(d);
+    }
+  }
+}
+
+std::int64_t duration_of(const Operation& operation, std::int64_t send_ns, std::int64_t host_ns) {
+  if (const auto* compute = std::get_if<Compute>(&operation.work)) {
+    constexpr std::int64_t kOtherKernel = 400'000;
+    const auto* measured = std::get_if<hw_models::Measured>(&compute->kernel);
+    return measured == nullptr ? kOtherKernel : std::llround(measured->seconds * 1e9);
+  }
+  if (const auto* collective = std::get_if<Collective>(&operation.work)) return collective->bytes.value();
+  if (std::holds_alternative<Send>(operation.work)) return send_ns;
+  return std::holds_alternative<strategies::Host>(operation.work) ? host_ns : 0;
+}
+
+}  // namespace
+
+Operation timed(Lane lane, std::int64_t ns, Phase phase, std::vector<OperationId> after) {
+  if (lane != Lane::kCompute) return timed_collective(lane, ns, 0, std::move(after));
+  Operation operation;
+  operation.work = Compute{hw_models::Measured{static_cast<double>(ns) * 1e-9}};
+  operation.lane = lane;
+  operation.origin.phase = phase;
+  operation.after = std::move(after);
+  return operation;
+}
+
+Operation timed_collective(Lane lane, std::int64_t ns, std::uint32_t group, std::vector<OperationId> after) {
+  Collective collective;
+  collective.group = {group};
+  collective.bytes = hw_models::Bytes(ns);
+  Operation operation;
+  operation.work = collective;
+  operation.lane = lane;
+  operation.after = std::move(after);
+  return operation;
+}
+
+Operation host_operation(HostReason reason, std::int64_t samples, std::vector<OperationId> after) {
+  Operation operation;
+  operation.work = strategies::Host{reason, samples};
+  operation.lane = Lane::kHost;
+  operation.after = std::move(after);
+  return operation;
+}
+
+Operation send_to(int virtual_stage, Payload payload, std::vector<OperationId> after) {
+  Operation operation;
+  operation.work = Send{virtual_stage, hw_models::Bytes(1), payload};
+  operation.lane = payload == Payload::kActivation ? Lane::kSendNext : Lane::kSendPrevious;
+  operation.after = std::move(after);
+  return operation;
+}
+
+Operation receive_from(int virtual_stage, Payload payload) {
+  Operation operation;
+  operation.work = Receive{virtual_stage, hw_models::Bytes(1), payload};
+  operation.lane = payload == Payload::kActivation ? Lane::kReceivePrevious : Lane::kReceiveNext;
+  return operation;
+}
+
+Program empty_program(int data, int stages, int chunks) {
+  Program program;
+  program.views = {{{{"dp", data}, {"pp", stages}}}};
+  program.groups = {{"data", 0, {{0, {}}}}, {"all", 0, {{0, {}}, {1, {}}}}, {"ends", 0, {{1, {0, stages - 1}}}}};
+  if (stages == 1) program.groups[2].spans[0].coordinates = {0};
+  for (int v = 0; v < stages * chunks; ++v) program.stage_of_virtual.push_back(v % stages);
+  for (int stage = 0; stage < stages; ++stage) {
+    Role role;
+    role.name = "stage " + std::to_string(stage);
+    role.stage = stage;
+    program.roles.push_back(std::move(role));
+    for (int d = 0; d < data; ++d) program.role_of_rank.push_back(static_cast<std::uint32_t>(stage));
+  }
+  return program;
+}
+
+sim::Prices timed_prices(const Program& program, std::int64_t send_ns, std::int64_t issue_ns, std::int64_t host_ns) {
+  sim::Prices prices;
+  for (const Role& role : program.roles) {
+    auto& blocks = prices.of.emplace_back();
+    for (const Block& block : role.blocks) {
+      auto& operations = blocks.emplace_back();
+      for (const Operation& operation : block.operations) {
+        const bool host = std::holds_alternative<strategies::Host>(operation.work);
+        operations.push_back({host ? 0 : issue_ns, duration_of(operation, send_ns, host_ns), 0, ""});
+      }
+    }
+  }
+  return prices;
+}
+
+Program scheduled_program(const strategies::Schedule& schedule, const ScheduleShape& shape, const ChunkTimes& times,
+                          std::int64_t activation) {
+  Program program = empty_program(1, shape.stages, shape.chunks);
+  program.stage_of_virtual = schedule.stage_of_virtual(shape);
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    Role& role = program.roles[static_cast<std::size_t>(stage)];
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      const int virtual_stage = chunk * shape.stages + stage;
+      const strategies::BufferId kept{static_cast<std::uint32_t>(chunk)};
+      role.buffers.push_back({"kept",
+                              hw_models::Bytes(activation),
+                              strategies::Holds::kActivations,
+                              strategies::Lifetime::kMicrobatch,
+                              {}});
+      Operation forward = timed(Lane::kCompute, times.forward_ns);
+      forward.allocates = {kept};
+      Operation backward = timed(Lane::kCompute, times.backward_ns, Phase::kBackward);
+      backward.frees = {kept};
+      const int all = shape.stages * shape.chunks;
+      role.blocks.push_back(chunk_block(BlockKind::kForward, virtual_stage, all, forward));
+      role.blocks.push_back(chunk_block(BlockKind::kBackward, virtual_stage, all, backward));
+    }
+    for (const strategies::ComputeAction& action : schedule.actions(shape, stage)) {
+      const int block = 2 * action.chunk + (action.kind == BlockKind::kForward ? 0 : 1);
+      role.schedule.push_back({static_cast<std::uint32_t>(block), action.microbatch, {}});
+    }
+  }
+  return program;
+}
+
+Program random_program(std::uint64_t seed) {
+  Dice dice(seed);
+  const int stages = 1 + dice.below(4);
+  const ScheduleShape shape{stages, 1, 1 + dice.below(10)};
+  const bool tied = dice.one_in(2);
+  Program program = empty_program(1 + dice.below(2), stages, 1);
+  for (int stage = 0; stage < stages; ++stage) {
+    Role& role = program.roles[static_cast<std::size_t>(stage)];
+    for (const BlockKind kind : {BlockKind::kForward, BlockKind::kBackward, BlockKind::kUpdate}) {
+      role.blocks.push_back(random_block(dice, kind, stage, stages));
+    }
+    for (const auto& action : strategies::find_schedule("1f1b")->actions(shape, stage)) {
+      role.schedule.push_back({action.kind == BlockKind::kForward ? 0U : 1U, action.microbatch, {}});
+    }
+    // The last backward may start the reduction of a tied embedding before it sends on.
+    if (tied && (stage == 0 || stage == stages - 1)) {
+      role.blocks.push_back(role.blocks[1]);
+      auto& operations = role.blocks.back().operations;
+      Operation joint = timed_collective(Lane::kData, dice.below(50), 2);
+      if (dice.one_in(2)) {
+        operations.push_back(joint);
+      } else {
+        operations.insert(operations.begin(), joint);
+        for (std::size_t i = 1; i < operations.size(); ++i) {
+          for (OperationId& earlier : operations[i].after) ++earlier.value;
+        }
+      }
+      role.schedule.back().block = 3;
+    }
+    role.blocks[2].operations.push_back(timed_collective(Lane::kData, dice.below(50), 1));
+    role.schedule.push_back({2, -1, {}});
+    add_random_dependences(dice, role);
+  }
+  return program;
+}
+
+}  // namespace tests
