@@ -65,6 +65,20 @@ void settle(Breakdown& spent, std::int64_t step_ns) {
   of(TimeKind::kOther) += missing;
 }
 
+/// Divides the time spent waiting for other stages into imbalance and bubble.
+void divide_waiting(std::vector<RoleResult>& roles, std::int64_t step_ns) {
+  constexpr auto kBubble = static_cast<std::size_t>(TimeKind::kBubble);
+  constexpr auto kImbalance = static_cast<std::size_t>(TimeKind::kImbalance);
+  const auto waiting = [](const RoleResult& role) { return role.breakdown[kBubble] + role.breakdown[kImbalance]; };
+  std::int64_t most_work = 0;
+  for (const RoleResult& role : roles) most_work = std::max(most_work, step_ns - waiting(role));
+  for (RoleResult& role : roles) {
+    const std::int64_t idle = waiting(role);
+    role.breakdown[kImbalance] = std::min(idle, most_work - (step_ns - idle));
+    role.breakdown[kBubble] = idle - role.breakdown[kImbalance];
+  }
+}
+
 std::vector<std::int64_t> ranks_by_role(const strategies::Program& program) {
   std::vector<std::int64_t> ranks(program.roles.size());
   for (const std::uint32_t role : program.role_of_rank) ++ranks[role];
@@ -172,6 +186,7 @@ StepResult step_result(const strategies::Program& program, std::span<const RoleO
     of_role.breakdown = role.spent;
     settle(of_role.breakdown, result.step_ns);
   }
+  divide_waiting(result.roles, result.step_ns);
   result.mean = mean_over_ranks(program, result.roles);
   return result;
 }

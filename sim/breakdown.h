@@ -2,9 +2,11 @@
 // belongs to what the next operation waits for: of its prerequisites the one that ends last binds; while that one was
 // in progress, the time is its; before it started, the time belongs to what bound *its* start, and so on backwards.
 //
-//   message in flight -> exposed_pipeline     message not sent yet -> bubble
-//   collective        -> by its lane          collective waiting for another role -> imbalance
-//   host issuing      -> host                 input pipeline -> data_stall
+//   message in flight -> exposed_pipeline     message not sent yet, or a collective waiting for another role -> waiting
+//   collective        -> by its lane          host issuing -> host              input pipeline -> data_stall
+//
+// Waiting for other stages is divided when the step is known: what a rank lacks to the busiest rank's work it would
+// idle with any schedule and any number of microbatches -> imbalance; the rest -> bubble.
 //
 // Among prerequisites that end at the same time the first counts, in this order: predecessor on the lane, `after`,
 // CrossDependence, the host, everything issued (for a host operation that drains).
@@ -112,7 +114,9 @@ struct RoleObservation {
 ///   step_ns           = max over roles of step_end(k) - max over roles of step_end(k - 1)
 ///   a role's window   = compute_end(k) - compute_end(k - 1), what `spent` sums to
 /// In the steady state both are equal. Before it, the difference goes to `bubble`; a window longer than the step is
-/// shortened from its idle times, bubble first.
+/// shortened from its idle times, bubble first. Then, over the roles r:
+///   work(r)      = step_ns - waiting(r)
+///   imbalance(r) = min(waiting(r), max work - work(r)),   bubble(r) = waiting(r) - imbalance(r)
 StepResult step_result(const strategies::Program& program, std::span<const RoleObservation> roles);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// duration of compute:    kernel_cost + software.kernel_gap
+// duration of compute:    kernel_cost at the sustained clock + software.kernel_gap
 // duration of collective: Network::collective on the worst layout among the groups that hold ranks of the role
 // duration of send:       Network::send, the worst over the ranks of the role
 // issue:                  software.kernel_launch, software.collective_launch; one launch for a whole graph block
@@ -35,7 +35,8 @@ std::int64_t nanoseconds(Seconds time) {
 /// Equal kernels cost the same: a model's layers repeat a few dozen shapes.
 class KernelPrices {
  public:
-  explicit KernelPrices(const hw_models::GpuSpec& gpu) : gpu_(gpu) {}
+  /// A step repeats for days: matrix products run at the clock that the power limit sustains.
+  explicit KernelPrices(const hw_models::GpuSpec& gpu) : gpu_(gpu) { gpu_.matrix_efficiency *= gpu.sustained_clock; }
 
   const hw_models::KernelCost& of(const hw_models::Kernel& kernel) {
     auto& known = known_[kernel.index()];
@@ -46,7 +47,7 @@ class KernelPrices {
   }
 
  private:
-  const hw_models::GpuSpec& gpu_;
+  hw_models::GpuSpec gpu_;
   std::array<std::vector<std::pair<hw_models::Kernel, hw_models::KernelCost>>, std::variant_size_v<hw_models::Kernel>>
       known_;
 };

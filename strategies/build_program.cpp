@@ -134,7 +134,7 @@ class StageBuilder {
       }
       last_backward_.push_back(reduces ? write_backward_block(stage_, chunk, Variant::kLast, true) : backward_.back());
     }
-    update_ = write_update(stage_, reduces);
+    update_ = write_update(stage_, chunks_.front().virtual_stage, reduces);
   }
 
   void write_schedule() {

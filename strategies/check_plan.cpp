@@ -120,7 +120,16 @@ class PlanCheck {
   void batch() {
     const std::int64_t unit = plan_.data * plan_.micro_batch;
     const std::int64_t batch = training_.global_batch;
-    if (batch % unit == 0) return;
+    if (batch % unit == 0) {
+      constexpr std::int64_t kMostMicrobatches = 1'000'000;  // bounds the schedule
+      if (batch / unit > kMostMicrobatches) {
+        error("training.global_batch",
+              "a replica would run " + std::to_string(batch / unit) + " microbatches a step, more than " +
+                  std::to_string(kMostMicrobatches),
+              "use a larger micro_batch or more data ranks");
+      }
+      return;
+    }
     const std::int64_t below = batch / unit * unit;
     std::vector<std::int64_t> legal;
     if (below > 0) legal.push_back(below);

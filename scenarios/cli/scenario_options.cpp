@@ -2,36 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdio>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "scenarios/load/diagnostics.h"
+#include "scenarios/user_words.h"
 
 namespace scenarios {
 namespace {
 
 namespace po = boost::program_options;
-
-/// The words users of training frameworks know, for the keys of the scenario file.
-struct Alias {
-  const char *option, *path, *summary;
-};
-constexpr std::array<Alias, 11> kAliases{{
-    {"tp", "plan.tensor", "tensor parallel ranks"},
-    {"pp", "plan.pipeline", "pipeline stages"},
-    {"dp", "plan.data", "data parallel replicas"},
-    {"cp", "plan.context", "context parallel ranks"},
-    {"ep", "plan.expert", "expert parallel ranks"},
-    {"vpp", "plan.chunks", "model chunks per stage"},
-    {"mbs", "plan.micro_batch", "sequences per microbatch"},
-    {"gbs", "training.global_batch", "sequences per step"},
-    {"seq-len", "training.sequence_length", "tokens per sequence"},
-    {"nodes", "cluster.nodes", "nodes"},
-    {"gpu", "cluster.gpu", "GPU of the catalogue in place of the node's own"},
-}};
 
 /// "plan.tensor=4" -> path and value.
 Override parse_override(const std::string& text) {
@@ -48,8 +30,9 @@ std::vector<Override> overrides_of(const po::variables_map& given) {
     for (const std::string& text : given["set"].as<std::vector<std::string>>())
       overrides.push_back(parse_override(text));
   }
-  for (const Alias& alias : kAliases) {
-    if (given.count(alias.option) > 0) overrides.push_back({alias.path, given[alias.option].as<std::string>()});
+  for (const UserWord& word : user_words()) {
+    const std::string option(word.word);
+    if (given.count(option) > 0) overrides.push_back({option, given[option].as<std::string>()});
   }
   return overrides;
 }
@@ -67,9 +50,9 @@ po::options_description scenario_options() {
   add("json", po::bool_switch(), "one JSON object on standard output, nothing else");
   add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
       "change a key of the scenario, e.g. --set plan.tensor=4; may be repeated");
-  for (const Alias& alias : kAliases) {
-    add(alias.option, po::value<std::string>()->value_name("VALUE"),
-        fmt::format("{} (--set {}=VALUE)", alias.summary, alias.path).c_str());
+  for (const UserWord& word : user_words()) {
+    add(std::string(word.word).c_str(), po::value<std::string>()->value_name("VALUE"),
+        fmt::format("{} (--set {}=VALUE)", word.summary, word.key).c_str());
   }
   add("catalog", po::value<std::string>()->value_name("DIR"),
       "lay your own files DIR/KIND/NAME.yaml over the catalogue");

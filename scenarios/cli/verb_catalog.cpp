@@ -9,6 +9,7 @@
 
 #include "scenarios/cli/catalog_figures.h"
 #include "scenarios/load/catalog_fields.h"
+#include "scenarios/report/table.h"
 #include "strategies/pipeline/schedule.h"
 
 namespace scenarios {
@@ -95,23 +96,6 @@ const std::vector<KindView>& views() {
   return kViews;
 }
 
-/// Cells padded to the width of their column, two spaces apart, no blanks at the end of a line.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const std::vector<std::string>& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const std::vector<std::string>& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
 Json entry_json(const Entry& entry) {
   Json figures = Json::object();
   for (const Figure& figure : entry.figures) figures[figure.key] = figure.value;
@@ -167,8 +151,10 @@ std::string print_entry(const Entry& entry, const KindView& view, bool json) {
   std::string text = fmt::format("{} ({})\n{}", entry.name, view.kind, table(rows));
   if (!entry.notes.note.empty()) text += fmt::format("\n  note: {}\n", entry.notes.note);
   if (!entry.notes.confidence.empty()) {
-    text += fmt::format("\n  confidence: {} (A = read in the source, B = vendor figure, C = uncertain)\n",
-                        entry.notes.confidence);
+    text += fmt::format(
+        "\n  confidence: {} of the main figures (A = read in a source, B = vendor value not re-read, C = uncertain);\n "
+        " an estimate is marked as one below\n",
+        entry.notes.confidence);
   }
   text += "\n  sources\n";
   for (const std::string& source : entry.notes.sources) text += fmt::format("  - {}\n", source);

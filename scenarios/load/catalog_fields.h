@@ -44,7 +44,7 @@ void read_word(MapReader& reader, const Field& field, const std::vector<std::pai
 struct EntryNotes {
   std::string name;
   std::vector<std::string> sources;  ///< one line per group of figures
-  std::string confidence;            ///< A = read in the source, B = vendor value, C = uncertain; may be empty
+  std::string confidence;  ///< of the main figures: A = read in a source, B = vendor value, C = uncertain; may be empty
   std::string note;
 };
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "scenarios/load/sections.h"
+#include "scenarios/user_words.h"
 #include "strategies/build_program.h"
 
 namespace scenarios {
@@ -17,23 +18,6 @@ namespace {
 
 constexpr std::streamsize kMaximumFileBytes = (std::streamsize{1} << 20) + 1;  // parse_yaml refuses more than 1 MiB
 constexpr std::array<std::string_view, 3> kLaterSections{"failures", "execute", "candidates"};
-
-struct UserWord {
-  std::string_view word, key;
-};
-
-constexpr std::array<UserWord, 12> kUserWords{{{"tp", "plan.tensor"},
-                                               {"pp", "plan.pipeline"},
-                                               {"dp", "plan.data"},
-                                               {"cp", "plan.context"},
-                                               {"ep", "plan.expert"},
-                                               {"vpp", "plan.chunks"},
-                                               {"mbs", "plan.micro_batch"},
-                                               {"gbs", "training.global_batch"},
-                                               {"seq-len", "training.sequence_length"},
-                                               {"gpus", "cluster.gpus"},
-                                               {"nodes", "cluster.nodes"},
-                                               {"gpu", "cluster.gpu"}}};
 
 /// The root without `section.key`.
 Value dropped(const Value& root, std::string_view section, std::string_view key) {
@@ -139,11 +123,6 @@ std::string read_stream(std::istream& stream, const std::string& file) {
 }
 
 }  // namespace
-
-std::string key_of(std::string_view word) {
-  const auto known = std::ranges::find(kUserWords, word, &UserWord::word);
-  return std::string(known == kUserWords.end() ? word : known->key);
-}
 
 Place place_of(const Value& root, std::string_view path) {
   Value value = root;

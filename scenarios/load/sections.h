@@ -45,7 +45,4 @@ Place place_of(const Value& root, std::string_view path);
 /// The catalogue's fabric for nodes whose scenario names none: by cloud instance, else by the rate of a NIC.
 std::string usual_fabric(const hw_models::NodeSpec& node);
 
-/// The scenario key that a user's own word stands for ("tp" -> "plan.tensor"); `word` itself when it is none.
-std::string key_of(std::string_view word);
-
 }  // namespace scenarios

@@ -1,6 +1,7 @@
 #include "strategies/transformer/update.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "strategies/transformer/gradient_buckets.h"
 
@@ -9,11 +10,14 @@ namespace {
 
 class UpdateWriter {
  public:
-  UpdateWriter(const Stage& stage, bool reduced)
-      : stage_(stage), reduced_(reduced), w_(stage.role, Block{BlockKind::kUpdate, Variant::kOnly, 0, 0, false, {}}) {}
+  UpdateWriter(const Stage& stage, int virtual_stage, bool reduced)
+      : stage_(stage),
+        reduced_(reduced),
+        w_(stage.role, Block{BlockKind::kUpdate, Variant::kOnly, 0, virtual_stage, false, {}}) {}
 
   UpdateBlock run() {
     reduce();
+    if (stage_.shapes.activation == hw_models::DType::kFp16) unscale();
     if (stage_.implementation.gradient_norm) gradient_norm();
     optimizer();
     if (stage_.plan.zero >= 1 && stage_.replicas() > 1) gather();
@@ -74,6 +78,37 @@ class UpdateWriter {
     }
   }
 
+  /// fp16 needs loss scaling: gradients are copied to fp32, divided by the scale and checked for overflow.
+  void unscale() {
+    w_.at(-1, Phase::kUpdate);
+    const std::int64_t elements = stage_.parameters.updated_elements();
+    main_gradients_ = w_.temporary("main-gradients", elements * 4);
+    BlockWriter::Buffers gradients;
+    for (const Parameter& parameter : stage_.parameters.all()) gradients.push_back(parameter.gradient);
+    await_reductions();
+    const OperationId copy = w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kCast, elements,
+                                                               gradient_bytes(elements), elements * 4, false},
+                                        "main-gradients", std::move(gradients), {*main_gradients_});
+    note_first_compute(copy);
+    w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kScale, elements, elements * 4, elements * 4, false},
+               "unscale", {*main_gradients_}, {*main_gradients_});
+  }
+
+  void note_first_compute(OperationId operation) {
+    if (!has_first_compute_) result_.first_compute = operation;
+    has_first_compute_ = true;
+  }
+  /// What the norm and the optimizer read: the gradients, or their fp32 copy.
+  BlockWriter::Buffers final_gradients() const {
+    if (main_gradients_) return {*main_gradients_};
+    BlockWriter::Buffers gradients;
+    for (const Parameter& parameter : stage_.parameters.all()) gradients.push_back(parameter.gradient);
+    return gradients;
+  }
+  hw_models::DType final_dtype() const {
+    return main_gradients_ ? hw_models::DType::kFp32 : stage_.implementation.gradient;
+  }
+
   void gradient_norm() {
     w_.at(-1, Phase::kUpdate);
     const std::int64_t elements = stage_.parameters.updated_elements();
@@ -90,7 +125,7 @@ class UpdateWriter {
                              "reduce-gradient-norm", {norm}, {norm})};
     }
     w_.host(HostReason::kGradientNorm, known);
-    const std::int64_t bytes = gradient_bytes(elements);
+    const std::int64_t bytes = elements * static_cast<std::int64_t>(hw_models::info(final_dtype()).bytes);
     BlockWriter::Buffers reads = gradients;
     reads.push_back(norm);
     w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kScale, elements, bytes, bytes, false}, "clip",
@@ -109,20 +144,21 @@ class UpdateWriter {
     hw_models::Optimizer kernel;
     kernel.parameters = stage_.parameters.updated_elements();
     // Read gradient, momentum, variance and (master) weights; write the last three, and the low-precision copy.
-    const double gradient = hw_models::info(stage_.implementation.gradient).bytes;
+    const double gradient = hw_models::info(final_dtype()).bytes;
     kernel.bytes_per_parameter =
         gradient + 12 + 12 + (master ? static_cast<double>(stage_.shapes.activation_bytes) : 0);
-    BlockWriter::Buffers reads{stage_.parameters.optimizer_state()};
+    BlockWriter::Buffers reads = final_gradients();
+    reads.push_back(stage_.parameters.optimizer_state());
     BlockWriter::Buffers writes{stage_.parameters.optimizer_state()};
     BlockWriter::Buffers gradients;
     for (const Parameter& parameter : stage_.parameters.all()) {
-      reads.push_back(parameter.gradient);
       writes.push_back(parameter.weight);
       gradients.push_back(parameter.gradient);
     }
     await_reductions();
     optimizer_ = w_.compute(kernel, "optimizer", std::move(reads), std::move(writes));
-    if (!has_first_compute_) result_.first_compute = optimizer_;
+    note_first_compute(optimizer_);
+    if (main_gradients_) w_.free(*main_gradients_);
     const std::int64_t elements = stage_.parameters.elements();
     w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kZero, elements, 0, gradient_bytes(elements), false},
                "zero-gradients", {}, std::move(gradients));
@@ -166,10 +202,13 @@ class UpdateWriter {
   std::vector<OperationId> awaited_;
   OperationId optimizer_;
   bool has_first_compute_ = false;
+  std::optional<BufferId> main_gradients_;  ///< fp32 copy, with loss scaling only
 };
 
 }  // namespace
 
-UpdateBlock write_update(const Stage& stage, bool reduced) { return UpdateWriter(stage, reduced).run(); }
+UpdateBlock write_update(const Stage& stage, int virtual_stage, bool reduced) {
+  return UpdateWriter(stage, virtual_stage, reduced).run();
+}
 
 }  // namespace strategies

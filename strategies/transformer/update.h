@@ -22,7 +22,7 @@ struct UpdateBlock {
   std::vector<ParameterGather> gathers;
 };
 
-/// `reduced`: the gradients were reduced beside the last backward.
-UpdateBlock write_update(const Stage& stage, bool reduced);
+/// `reduced`: the gradients were reduced beside the last backward. `virtual_stage`: any one of this stage's.
+UpdateBlock write_update(const Stage& stage, int virtual_stage, bool reduced);
 
 }  // namespace strategies

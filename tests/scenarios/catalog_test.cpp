@@ -97,7 +97,7 @@ TEST(Catalog, GpuFiguresAreComplete) {
     EXPECT_GT(gpu.peak(DType::kFp32).value(), 0);  // every card can multiply fp32, if slowly
     EXPECT_GE(gpu.peak(DType::kFp32), gpu.vector_peak * 0.999);
     EXPECT_GE(gpu.matrix_efficiency, 0.5);
-    EXPECT_GE(gpu.memory_efficiency, 0.8);
+    EXPECT_GE(gpu.memory_efficiency, 0.6);
     // Narrower formats are never slower, and at most four times faster from one to the next.
     double previous = 0;
     for (const DType dtype : {DType::kFp32, DType::kTf32, DType::kBf16, DType::kFp8, DType::kFp4}) {

@@ -84,8 +84,10 @@ TEST(StepResult, BreakdownsSumToTheStepAlsoOutsideTheSteadyState) {
   const StepResult result = step_result(program, roles);
   EXPECT_EQ(result.step_ns, 110);
   for (const RoleResult& role : result.roles) EXPECT_EQ(sum(role.breakdown), 110);
-  EXPECT_EQ(of(result.roles[0].breakdown, TimeKind::kBubble), 10);
-  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kBubble), 10);
+  // The first two work 100, the third all 110: their waiting is imbalance.
+  EXPECT_EQ(of(result.roles[0].breakdown, TimeKind::kImbalance), 10);
+  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kImbalance), 10);
+  EXPECT_EQ(of(result.roles[0].breakdown, TimeKind::kBubble), 0);
   EXPECT_EQ(of(result.roles[2].breakdown, TimeKind::kBubble), 0);
   EXPECT_EQ(of(result.roles[2].breakdown, TimeKind::kOther), -5);  // more computing than the step is long
   EXPECT_EQ(result.roles[2].step_end_ns, 190);
@@ -96,8 +98,8 @@ TEST(StepResult, MeanWeighsRolesByTheirRanksAndSumsExactly) {
   program.role_of_rank = {0, 1, 1};
   const std::vector<RoleObservation> roles{observation(0, 100, 100, 0), observation(0, 100, 50, 50)};
   const StepResult result = step_result(program, roles);
-  EXPECT_EQ(of(result.mean, TimeKind::kCompute), 66);  // 200 / 3
-  EXPECT_EQ(of(result.mean, TimeKind::kBubble), 34);   // 100 / 3, rounded so that both sum to 100
+  EXPECT_EQ(of(result.mean, TimeKind::kCompute), 66);    // 200 / 3
+  EXPECT_EQ(of(result.mean, TimeKind::kImbalance), 34);  // 100 / 3, rounded so that both sum to 100
   EXPECT_EQ(sum(result.mean), 100);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scenarios/load/sections.h"
+#include "tests/scenarios/load/bad_scenarios.h"
 
 namespace scenarios {
 namespace {
@@ -130,6 +131,20 @@ TEST(LoadScenarioTest, FindingsNameTheOverride) {
       "--set plan.tensor=6: error: 'tensor: 6' does not divide the model's 28672 MLP columns; use 1, 2, 4, 7 or "
       "8\n");
 }
+
+class BadScenarioTest : public testing::TestWithParam<BadScenario> {};
+
+TEST_P(BadScenarioTest, PrintsEveryFindingWithPlaceAndAdvice) {
+  try {
+    load_scenario_text(GetParam().text, "scenario.yaml", "no-such-folder", Catalog());
+    FAIL() << "was accepted";
+  } catch (const InputError& problem) {
+    EXPECT_STREQ(problem.what(), GetParam().printed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadScenarioTest, testing::ValuesIn(bad_scenarios()),
+                         [](const auto& bad) { return std::string(bad.param.name); });
 
 TEST(LoadScenarioTest, FilesThatCannotBeRead) {
   const Catalog catalog;

@@ -65,7 +65,8 @@ class Recorder : public Backend {
     issuing.clear();
     interpreter.issued(instance);
   }
-  void complete(const OperationInstance& instance) {
+  /// By value: callers name an element of `running`, which this erases.
+  void complete(OperationInstance instance) {
     ASSERT_EQ(running.erase(instance), 1U) << text(instance) << " is not running";
     interpreter.completed(instance);
   }

@@ -1,20 +1,7 @@
-// Bad scenarios and the whole text that the user then reads.
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
-#include "scenarios/load/diagnostics.h"
-#include "scenarios/scenario.h"
+#include "tests/scenarios/load/bad_scenarios.h"
 
 namespace scenarios {
 namespace {
-
-struct BadScenario {
-  const char* name;
-  const char* text;
-  const char* printed;
-};
 
 // clang-format off
 const std::vector<BadScenario> kBadScenarios{
@@ -526,19 +513,8 @@ scenario.yaml:6:32: error: 'micro_batch' must be a whole number, not '1.5'
 };
 // clang-format on
 
-class BadScenarioTest : public testing::TestWithParam<BadScenario> {};
-
-TEST_P(BadScenarioTest, PrintsEveryFindingWithPlaceAndAdvice) {
-  try {
-    load_scenario_text(GetParam().text, "scenario.yaml", "no-such-folder", Catalog());
-    FAIL() << "was accepted";
-  } catch (const InputError& problem) {
-    EXPECT_STREQ(problem.what(), GetParam().printed);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(All, BadScenarioTest, testing::ValuesIn(kBadScenarios),
-                         [](const auto& case_info) { return std::string(case_info.param.name); });
-
 }  // namespace
+
+const std::vector<BadScenario>& bad_scenarios() { return kBadScenarios; }
+
 }  // namespace scenarios

@@ -1,0 +1,57 @@
+#include "strategies/layer_split.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace strategies {
+namespace {
+
+PlanSpec plan(int pipeline, int chunks = 1, bool counted = false) {
+  PlanSpec spec;
+  spec.pipeline = pipeline;
+  spec.chunks = chunks;
+  spec.count_embedding_and_loss = counted;
+  return spec;
+}
+
+TEST(LayerSplit, EvenWhenItDivides) {
+  EXPECT_EQ(split_layers(12, plan(4)), (std::vector<int>{3, 3, 3, 3}));
+  EXPECT_FALSE(split_is_uneven(12, plan(4)));
+}
+
+TEST(LayerSplit, RemainderGoesAfterTheFirstStageAndReachesTheLastLate) {
+  EXPECT_EQ(split_layers(13, plan(4)), (std::vector<int>{3, 4, 3, 3}));
+  // Llama-3 405B on 16 stages: the first and the last stage are the light ones (arXiv:2407.21783, section 3.3.2).
+  EXPECT_EQ(split_layers(126, plan(16)), (std::vector<int>{7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7}));
+  EXPECT_TRUE(split_is_uneven(126, plan(16)));
+}
+
+TEST(LayerSplit, EmbeddingAndLossTakeALayersPlace) {
+  EXPECT_EQ(split_layers(30, plan(4, 1, true)), (std::vector<int>{7, 8, 8, 7}));
+  EXPECT_FALSE(split_is_uneven(30, plan(4, 1, true)));
+  EXPECT_EQ(split_layers(8, plan(1, 1, true)), (std::vector<int>{8}));
+}
+
+TEST(LayerSplit, OwnSplitIsTaken) {
+  PlanSpec own = plan(2);
+  own.layers_per_stage = {5, 3};
+  EXPECT_EQ(split_layers(8, own), (std::vector<int>{5, 3}));
+  EXPECT_FALSE(split_is_uneven(8, own));
+}
+
+TEST(LayerSplit, AlwaysAddsUp) {
+  for (int layers = 1; layers <= 40; ++layers) {
+    for (const int stages : {1, 2, 3, 5, 8}) {
+      for (const bool counted : {false, true}) {
+        if (layers < stages) continue;
+        const std::vector<int> split = split_layers(layers, plan(stages, 1, counted));
+        EXPECT_EQ(std::accumulate(split.begin(), split.end(), 0), layers) << layers << " over " << stages;
+        for (const int count : split) EXPECT_GE(count, 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strategies
