@@ -232,7 +232,7 @@ TEST(MemoryBoundTime, IsBytesOverTheStreamingRate) {
   constexpr double kArea = 8192.0 * 4096;
   const std::vector<Streamed> kernels{
       {Norm{.rows = kRows, .columns = kColumns}, kArea * 2 * 2},
-      {Norm{.rows = kRows, .columns = kColumns, .backward = true}, kArea * 2 * 3},
+      {Norm{.rows = kRows, .columns = kColumns, .backward = true}, kArea * 2 * 5},
       {Elementwise{.elements = 10, .bytes_read = 7'000'000, .bytes_written = 3'000'000}, 1e7},
       {Embedding{.tokens = kRows, .hidden = kColumns, .vocabulary = 50'000}, kArea * 4},
       {Embedding{.tokens = kRows, .hidden = kColumns, .vocabulary = 50'000, .backward = true}, kArea * (2 + 8)},
