@@ -180,6 +180,7 @@ class StageBuilder {
       const auto reduction = last_on(block_of(actions[a]), Lane::kData);
       if (!reduction) continue;
       update.after.push_back({0, a, *reduction, update_.first_compute});
+      for (const OperationId operation : update_.after_backward) update.after.push_back({0, a, *reduction, operation});
       return;  // the lane is in order: the last one completes them all
     }
   }
@@ -222,6 +223,16 @@ class StageBuilder {
   UpdateBlock update_;
 };
 
+/// A stack's gradient format is meant for its usual precision: fp16 gradients need fp16's loss scaling (Megatron-LM
+/// switches to fp32 for bf16), and those of fp32 weights are fp32.
+Implementation for_precision(Implementation implementation, const TrainingSpec& training) {
+  using hw_models::DType;
+  const bool wide = training.precision == DType::kFp32 || training.precision == DType::kTf32;
+  const bool unscaled = implementation.gradient == DType::kFp16 && training.precision != DType::kFp16;
+  if (wide || unscaled) implementation.gradient = DType::kFp32;
+  return implementation;
+}
+
 void assign_roles(Program& program) {
   const Mesh& mesh = program.views.front();
   const int pipeline = mesh.find("pp");
@@ -235,10 +246,11 @@ void assign_roles(Program& program) {
 }  // namespace
 
 Program build_program(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
-                      const Implementation& implementation) {
+                      const Implementation& stack) {
   for (const PlanFinding& finding : check_plan(model, training, plan)) {
     if (!finding.warning) throw std::invalid_argument(finding.path + ": " + finding.message);
   }
+  const Implementation implementation = for_precision(stack, training);
   const Schedule& schedule = *find_schedule(plan.schedule);
   const ScheduleShape shape{plan.pipeline, plan.chunks,
                             static_cast<int>(training.global_batch / (plan.data * plan.micro_batch))};

@@ -185,11 +185,13 @@ class PlanCheck {
       own_split(virtual_stages);
       return;
     }
-    if (model_.layers < virtual_stages) {
+    // The embedding and the loss may have a stage to themselves (Llama 3: 126 layers on 16 x 8).
+    const int places = model_.layers + (plan_.count_embedding_and_loss ? 2 : 0);
+    if (places < virtual_stages) {
       error("plan.pipeline",
             "the model's " + std::to_string(model_.layers) +
                 " layers do not fill pipeline x chunks = " + std::to_string(virtual_stages) + " stages",
-            "use at most " + std::to_string(model_.layers) + " stages in all");
+            "use at most " + std::to_string(places) + " stages in all");
       return;
     }
     if (split_is_uneven(model_.layers, plan_)) {

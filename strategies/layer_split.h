@@ -11,7 +11,7 @@ namespace strategies {
 /// even; what does not divide goes to the stages after the first, so that the first (embedding, most activations) and
 /// the last (LM head, loss) are the light ones. With `count_embedding_and_loss` the embedding and the loss each
 /// take the place of one layer.
-/// Precondition: at least as many layers as virtual stages.
+/// Precondition: at least as many places - layers, and two more when those are counted - as virtual stages.
 std::vector<int> split_layers(int layers, const PlanSpec& plan);
 
 /// True when split_layers has to hand out a remainder.

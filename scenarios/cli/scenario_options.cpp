@@ -19,7 +19,8 @@ namespace po = boost::program_options;
 Override parse_override(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw InputError(fmt::format("error: '--set {}' has no value\n  write --set plan.tensor=4\n", text));
+    throw InputError(fmt::format("error: '--set {}' has no {}\n  write --set plan.tensor=4\n", shortened(text, 100),
+                                 equals == 0 ? "key" : "value"));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }

@@ -134,31 +134,56 @@ std::string shortened(std::string_view text, std::size_t limit) {
   return std::string(text.substr(0, size)) + (size < text.size() ? "..." : "");
 }
 
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost 1; case is free.
+std::size_t edits(std::string_view word, std::string_view other) {
+  std::vector<std::vector<std::size_t>> distance(word.size() + 1, std::vector<std::size_t>(other.size() + 1));
+  const auto same = [&](std::size_t i, std::size_t j) { return lower(word[i]) == lower(other[j]); };
+  for (std::size_t i = 0; i <= word.size(); ++i) {
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        distance[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = distance[i - 1][j - 1] + (same(i - 1, j - 1) ? 0 : 1);
+      distance[i][j] = std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1);
+      if (swapped) distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
+    }
+  }
+  return distance[word.size()][other.size()];
+}
+
+/// "h100" stands for "h100-sxm-80gb": the shortest candidate that goes on after the word.
+std::optional<std::string> completed(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kShortest = 3;
+  std::optional<std::string> result;
+  if (word.size() < kShortest) return result;
+  for (const std::string& candidate : candidates) {
+    const bool longer = candidate.size() > word.size();
+    if (!longer || !std::ranges::equal(word, candidate.substr(0, word.size()), {}, lower, lower)) continue;
+    if (!result || candidate.size() < result->size()) result = candidate;
+  }
+  return result;
+}
+
+}  // namespace
+
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongest = 64;
   if (word.empty() || word.size() > kLongest) return std::nullopt;
+  if (std::optional<std::string> whole = completed(word, candidates)) return whole;
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string> result;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongest) continue;
-    // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost 1.
-    std::vector<std::vector<std::size_t>> distance(word.size() + 1, std::vector<std::size_t>(candidate.size() + 1));
-    for (std::size_t i = 0; i <= word.size(); ++i) {
-      for (std::size_t j = 0; j <= candidate.size(); ++j) {
-        if (i == 0 || j == 0) {
-          distance[i][j] = i + j;
-          continue;
-        }
-        const std::size_t replaced = distance[i - 1][j - 1] + (word[i - 1] == candidate[j - 1] ? 0 : 1);
-        distance[i][j] = std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1, replaced});
-        const bool swapped = i > 1 && j > 1 && word[i - 1] == candidate[j - 2] && word[i - 2] == candidate[j - 1];
-        if (swapped) distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
-      }
-    }
-    if (distance[word.size()][candidate.size()] < best) {
-      best = distance[word.size()][candidate.size()];
-      result = candidate;
-    }
+    const std::size_t distance = edits(word, candidate);
+    if (distance >= best) continue;
+    best = distance;
+    result = candidate;
   }
   return result;
 }

@@ -90,6 +90,47 @@ void check_precision(const Value& root, hw_models::DType precision, const hw_mod
                     fmt::format("use {}", fmt::join(supported, ", ")));
 }
 
+/// Bounds the schedule that is built and simulated: all calls of forward chunks in one replica's step.
+void check_schedule_size(const Value& root, const strategies::TrainingSpec& training, const strategies::PlanSpec& plan,
+                         Diagnostics& diagnostics) {
+  constexpr double kMostCalls = 2e6;  // some seconds and a gigabyte
+  const auto microbatches = static_cast<double>(training.global_batch / (plan.data * plan.micro_batch));
+  const double calls = microbatches * plan.pipeline * plan.chunks;
+  if (calls <= kMostCalls) return;
+  diagnostics.error(place_of(root, "training.global_batch"),
+                    fmt::format("{:.0f} microbatches x {} pipeline stages x {} chunks are too many to simulate",
+                                microbatches, plan.pipeline, plan.chunks),
+                    "use a larger micro_batch, more data ranks or fewer stages and chunks");
+}
+
+/// Bytes are counted in 64 bits: an upper bound, in floating point, of what the microbatches in flight keep.
+double activation_bytes(const Sections& sections) {
+  const strategies::ModelSpec& model = *sections.model;
+  const strategies::PlanSpec& plan = *sections.plan;
+  const auto sequence = static_cast<double>(sections.training->sequence_length);
+  const auto heads = static_cast<double>(model.heads);
+  const double tokens = static_cast<double>(plan.micro_batch) * sequence;
+  const double microbatches = static_cast<double>(sections.training->global_batch) / static_cast<double>(plan.data) /
+                              static_cast<double>(plan.micro_batch);
+  const double in_flight =
+      plan.schedule == "gpipe" ? microbatches : std::min(microbatches, 1.0 * plan.pipeline * plan.chunks);
+  // Elements a token keeps in a layer: streams, queries, keys and values, MLP, and its row of the scores if kept.
+  const bool scores = sections.software->implementation.attention == hw_models::AttentionKernel::kUnfused;
+  const double of_layer = 16 * static_cast<double>(model.hidden) + 4 * heads * static_cast<double>(model.head_dim) +
+                          4 * static_cast<double>(model.ffn) + (scores ? 2 * heads * sequence : 0) + heads;
+  constexpr double kWidestElement = 4;
+  return kWidestElement * tokens * in_flight * (model.layers * of_layer + 2 * static_cast<double>(model.vocabulary));
+}
+
+void check_activation_size(const Value& root, const Sections& sections, Diagnostics& diagnostics) {
+  constexpr double kMostBytes = 1e18;  // 2^63 is 9.2e18
+  const double bytes = activation_bytes(sections);
+  if (bytes <= kMostBytes) return;
+  diagnostics.error(place_of(root, "plan.micro_batch"),
+                    fmt::format("the activations would take {:.2g} bytes, more than can be counted", bytes),
+                    "use a smaller micro_batch or sequence_length");
+}
+
 /// Checks that need more than one section.
 void check_together(const Value& root, Sections& sections, Diagnostics& diagnostics) {
   if (sections.plan && sections.cluster) {
@@ -111,6 +152,10 @@ void check_together(const Value& root, Sections& sections, Diagnostics& diagnost
     } else {
       diagnostics.error(place, finding.message, finding.advice);
     }
+  }
+  if (replicas_known && !diagnostics.has_errors()) {
+    check_schedule_size(root, *sections.training, *sections.plan, diagnostics);
+    if (sections.software) check_activation_size(root, sections, diagnostics);
   }
 }
 

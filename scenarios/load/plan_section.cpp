@@ -26,7 +26,7 @@ LayerSplit read_layer_split(MapReader& reader) {
   if (!value) return split;
   if (value->kind() == Value::Kind::kList) {
     for (const std::int64_t layers :
-         reader.integers("layers_per_stage", 1, kMostLayers).value_or(std::vector<std::int64_t>{})) {
+         reader.integers("layers_per_stage", 0, kMostLayers).value_or(std::vector<std::int64_t>{})) {
       split.layers.push_back(static_cast<int>(layers));
     }
     return split;

@@ -247,7 +247,7 @@ std::size_t character_length(std::string_view text) {
 /// What is wrong with the bytes themselves, before any YAML.
 std::optional<Refused> text_defect(std::string_view text) {
   if (text.size() > kMaximumBytes) {
-    return Refused{{}, fmt::format("the file has {} bytes, the limit is {}", text.size(), kMaximumBytes), ""};
+    return Refused{{}, fmt::format("the file is larger than {} bytes", kMaximumBytes), ""};
   }
   Place place{1, 1};
   bool indentation = true;

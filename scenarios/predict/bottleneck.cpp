@@ -65,6 +65,15 @@ void name_problem(const Scenario& scenario, const Prediction& prediction, Bottle
   }
 }
 
+/// The input alone takes the whole step. Stages that wait for a starved first stage then count as other kinds of
+/// idling.
+bool starved(const Scenario& scenario, const Prediction& prediction) {
+  constexpr double kWholeStep = 0.98;
+  if (!scenario.training.input_samples_per_s) return false;
+  const double input_s = static_cast<double>(scenario.training.global_batch) / *scenario.training.input_samples_per_s;
+  return input_s * 1e9 >= kWholeStep * static_cast<double>(prediction.result.step_ns);
+}
+
 }  // namespace
 
 Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& prediction) {
@@ -88,6 +97,7 @@ Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& predictio
                                                              : of(advice.kind) > of(worst->kind);
     if (candidate) worst = &advice;
   }
+  if (starved(scenario, prediction)) worst = &*std::ranges::find(kAdvice, TimeKind::kDataStall, &Advice::kind);
   bottleneck.name = sim::name(worst->kind);
   bottleneck.advice = worst->text;
   return bottleneck;

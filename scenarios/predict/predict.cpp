@@ -1,8 +1,7 @@
+#include "scenarios/predict/check_scale.h"
 #include "scenarios/predict/prediction.h"
-#include "sim/price_program.h"
 #include "sim/step_simulation.h"
 #include "strategies/build_program.h"
-#include "strategies/placement/placement.h"
 #include "strategies/program/fingerprint.h"
 
 namespace scenarios {
@@ -56,13 +55,9 @@ Prediction predict(const Scenario& scenario, bool records) {
   const strategies::Program& program = prediction.program;
   prediction.fingerprint = strategies::fingerprint(program);
   prediction.gpus = program.ranks();
-  {
-    const hw_models::Cluster cluster(scenario.cluster);
-    const strategies::Placement placement = strategies::place(program);
-    const sim::Prices prices =
-        sim::price_program(program, cluster, scenario.gpu, scenario.software.prices, placement, scenario.training);
-    prediction.result = sim::simulate_blocks(program, prices, {.steps = 2, .records = records});
-  }
+  const sim::Prices prices = price_scenario(scenario, program);
+  check_duration(scenario, program, prices);
+  prediction.result = sim::simulate_blocks(program, prices, {.steps = 2, .records = records});
   prediction.step = predict_step(scenario, program, prediction.result);
   prediction.memory = predict_memory(scenario, program);
   prediction.run = predict_run(scenario, prediction.step, prediction.gpus);

@@ -85,7 +85,8 @@ class TraceWriter {
     const std::uint32_t role = role_of(record);
     const strategies::Action& action = program_.roles[role].schedule[record.instance.action];
     const auto& operation = program_.roles[role].blocks[action.block].operations[record.instance.operation.value];
-    const std::int64_t at = end == 's' ? record.begin_ns : record.end_ns;
+    // A viewer has closed a slice at its end: the arrow ends in its last nanosecond.
+    const std::int64_t at = end == 's' ? record.begin_ns : std::max(record.begin_ns, record.end_ns - 1);
     text_ += fmt::format(R"({{"ph":"{}",{}"id":{},"pid":{},"tid":{},"ts":{:.3f},"name":"message","cat":"message"}},)"
                          "\n",
                          end, end == 'f' ? R"("bp":"e",)" : "", id, role, static_cast<int>(operation.lane),

@@ -11,13 +11,37 @@
 
 namespace scenarios {
 
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
+  throw InputError(fmt::format("{}: error: cannot write: {}\n", path.string(), reason));
+}
+
+/// A device, a pipe or a link is written through: putting a new file in its place would destroy it.
+bool written_through(const std::filesystem::path& path) {
+  std::error_code problem;
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, problem);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
+
+}  // namespace
+
 void write_file(const std::filesystem::path& path, std::string_view content) {
+  if (path.empty()) refuse("''", "the name is empty");
+  if (written_through(path)) {
+    std::ofstream file(path, std::ios::binary);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    file.close();
+    if (!file) refuse(path, std::strerror(errno));
+    return;
+  }
   const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
   const auto fail = [&] {
     const std::string reason = std::strerror(errno);
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
-    throw InputError(fmt::format("{}: error: cannot write: {}\n", path.string(), reason));
+    refuse(path, reason);
   };
   {
     std::ofstream file(temporary, std::ios::binary);

@@ -49,9 +49,9 @@ OperationId BlockWriter::add(Operation operation) {
   return last();
 }
 
-OperationId BlockWriter::compute(hw_models::Kernel kernel, std::string label, Buffers reads, Buffers writes) {
+OperationId BlockWriter::compute(const hw_models::Kernel& kernel, std::string label, Buffers reads, Buffers writes) {
   Operation operation;
-  operation.work = Compute{std::move(kernel)};
+  operation.work = Compute{kernel};
   operation.lane = Lane::kCompute;
   operation.after = std::exchange(pending_, {});
   operation.reads = std::move(reads);

@@ -27,7 +27,7 @@ class BlockWriter {
   /// taken again when name and size agree.
   BufferId temporary(const std::string& name, std::int64_t bytes, Holds holds = Holds::kWorkspace);
 
-  OperationId compute(hw_models::Kernel kernel, std::string label, Buffers reads, Buffers writes);
+  OperationId compute(const hw_models::Kernel& kernel, std::string label, Buffers reads, Buffers writes);
   OperationId collective(CollectiveKind kind, GroupId group, std::int64_t bytes, hw_models::DType dtype, Lane lane,
                          std::string label, Buffers reads, Buffers writes);
   OperationId send(int virtual_stage, std::int64_t bytes, Payload payload, Lane lane, BufferId buffer);

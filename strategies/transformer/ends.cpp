@@ -121,7 +121,7 @@ BufferId write_head_backward(BlockWriter& writer, const Stage& stage, GradientBu
   const bool shared = weight.name == "embedding.weight";
   GradientBuckets none(writer, stage, false);
   const BufferId normed = write_column_backward(writer, stage, weight, "lm-head", logits, stage.head_normed,
-                                                s.vocabulary, shared ? none : buckets);
+                                                s.vocabulary, s.activation, shared ? none : buckets);
   if (stage.parameters.contains("head.bias")) buckets.ready(stage.parameters.find("head.bias"));
   const BufferId gradient = writer.temporary("gradient-stream", s.stream_bytes());
   const Parameter& norm = stage.parameters.find("final_norm");

@@ -82,14 +82,16 @@ class LayerBackward {
   /// Second matrix: its output gradient is whole on every rank, both products are local.
   void row_split(const std::string& part, const char* label, BufferId dy, BufferId x, std::int64_t in, BufferId dx) {
     const Parameter& weight = parameter(part + ".weight");
-    write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx);
-    write_weight_gradient(w_, stage_, weight, label, dy, x, in, s_.hidden);
+    write_narrowing(w_, stage_, label, dy, s_.hidden, false);
+    write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx, s_.matmul);
+    write_weight_gradient(w_, stage_, weight, label, dy, x, in, s_.hidden, s_.matmul);
     bias_gradient(part, label, dy, s_.hidden);
     buckets_.ready(weight);
   }
   BufferId column_split(const std::string& part, const char* label, BufferId dy, BufferId normed, std::int64_t out) {
     bias_gradient(part, label, dy, out);
-    return write_column_backward(w_, stage_, parameter(part + ".weight"), label, dy, normed, out, buckets_);
+    write_narrowing(w_, stage_, label, dy, out, false);
+    return write_column_backward(w_, stage_, parameter(part + ".weight"), label, dy, normed, out, s_.matmul, buckets_);
   }
   void bias_gradient(const std::string& part, const char* label, BufferId dy, std::int64_t columns) {
     if (!has(part + ".bias")) return;

@@ -29,7 +29,9 @@ class LayerForward {
                {input, parameter(part).weight}, {output});
   }
 
-  void matmul(const char* part, const char* label, BufferId input, std::int64_t in, std::int64_t out, BufferId output) {
+  void matmul(const char* part, const char* label, BufferId input, std::int64_t in, std::int64_t out, BufferId output,
+              bool behind_norm = false) {
+    write_narrowing(w_, stage_, label, input, in, behind_norm && stage_.implementation.fused_elementwise);
     Matmul kernel{.m = s_.tokens, .n = out, .k = in, .dtype = s_.matmul, .output = s_.activation, .transpose_b = true};
     w_.compute(kernel, label, {input, parameter(part).weight}, {output});
   }
@@ -40,7 +42,7 @@ class LayerForward {
     norm(input, norm_part, normed);
     const Moved gathered = gather_stream(w_, stage_, normed);
     gathered.await(w_);
-    matmul(part, label, gathered.buffer, s_.hidden, out, output);
+    matmul(part, label, gathered.buffer, s_.hidden, out, output, true);
     if (gathered.buffer != normed) w_.free(gathered.buffer);
     done_with(normed);
   }

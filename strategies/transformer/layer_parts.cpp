@@ -70,21 +70,33 @@ Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, s
   return {scattered, operation};
 }
 
-void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
-                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx) {
+void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId values,
+                     std::int64_t columns, bool fused) {
   const Shapes& s = stage.shapes;
-  const hw_models::Matmul kernel{.m = s.tokens, .n = in, .k = out, .dtype = s.matmul, .output = s.activation};
+  const double narrow = hw_models::info(s.matmul).bytes;
+  if (narrow >= static_cast<double>(s.activation_bytes)) return;
+  const std::int64_t elements = s.tokens * columns;
+  const auto once = static_cast<std::int64_t>(static_cast<double>(elements) * narrow);
+  writer.compute(Elementwise{ElementwiseKind::kCast, elements, fused ? once : elements * s.activation_bytes,
+                             fused ? once : 2 * once, writer.phase() == Phase::kBackward},
+                 label + "-narrow", {values}, {values});
+}
+
+void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
+                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype) {
+  const Shapes& s = stage.shapes;
+  const hw_models::Matmul kernel{.m = s.tokens, .n = in, .k = out, .dtype = dtype, .output = s.activation};
   writer.compute(kernel, label + "-dgrad", {dy, weight.weight}, {dx});
 }
 
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
-                           BufferId dy, BufferId x, std::int64_t in, std::int64_t out) {
+                           BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype) {
   const bool fused = stage.implementation.fused_gradient_accumulation;
   const hw_models::DType gradient = stage.implementation.gradient;
   const hw_models::Matmul kernel{.m = out,
                                  .n = in,
                                  .k = stage.shapes.tokens,
-                                 .dtype = stage.shapes.matmul,
+                                 .dtype = dtype,
                                  .output = fused ? gradient : stage.shapes.activation,
                                  .accumulate = fused,
                                  .transpose_a = true};
@@ -116,16 +128,16 @@ void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Paramete
 
 BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                                const std::string& label, BufferId dy, BufferId normed, std::int64_t out,
-                               GradientBuckets& buckets) {
+                               hw_models::DType dtype, GradientBuckets& buckets) {
   const bool overlap = stage.implementation.overlap_weight_gradient;
   const std::int64_t hidden = stage.shapes.hidden;
   const Moved gathered = gather_stream(writer, stage, normed);
   const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
-  write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial);
+  write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
   const Moved reduced = reduce_stream(writer, stage, partial);
   if (!overlap) reduced.await(writer);
   gathered.await(writer);
-  write_weight_gradient(writer, stage, weight, label, dy, gathered.buffer, hidden, out);
+  write_weight_gradient(writer, stage, weight, label, dy, gathered.buffer, hidden, out, dtype);
   if (gathered.buffer != normed) writer.free(gathered.buffer);
   writer.free(dy);
   writer.free(normed);

@@ -27,12 +27,17 @@ Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream);
 /// (into `into` or a new buffer; the partial sums are freed), all-reduce in place otherwise.
 Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, std::optional<BufferId> into = {});
 
-/// dx[tokens, in] = dy[tokens, out] W[out, in]
+/// fp8 and fp4 matrices: the pass that narrows values[tokens, columns] and their transpose, which the weight gradient
+/// multiplies (Transformer Engine: cast_transpose). Nothing where products take the stored format.
+/// `fused`: a norm in front has written the narrow values already; only the transpose is left.
+void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId values,
+                     std::int64_t columns, bool fused);
+/// dx[tokens, in] = dy[tokens, out] W[out, in], both of `dtype`
 void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
-                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx);
+                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype);
 /// dW[out, in] += dy^T x
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
-                           BufferId dy, BufferId x, std::int64_t in, std::int64_t out);
+                           BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype);
 /// Gradient of a bias: the sum of dy[tokens, columns] over its rows.
 void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Parameter& bias, const std::string& label,
                          BufferId dy, std::int64_t columns);
@@ -41,7 +46,7 @@ void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Paramete
 /// Frees dy and normed; returns the gradient of `normed`.
 BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                                const std::string& label, BufferId dy, BufferId normed, std::int64_t out,
-                               GradientBuckets& buckets);
+                               hw_models::DType dtype, GradientBuckets& buckets);
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer);
 /// Selective recomputation: the softmax again; the attention output is still there.

@@ -18,8 +18,8 @@ std::int64_t bytes_of(std::int64_t elements, hw_models::DType dtype) {
 
 std::string layer_parameter(int layer, const char* part) { return "layers." + std::to_string(layer) + "." + part; }
 
-void StageParameters::add(std::string name, std::vector<std::int64_t> shape, int sharded_axis, int layer, int chunk,
-                          bool tied_copy) {
+void StageParameters::add(const std::string& name, const std::vector<std::int64_t>& shape, int sharded_axis, int layer,
+                          int chunk, bool tied_copy) {
   TensorSlice slice{.parameter = name, .shape = shape, .sharded_axis = sharded_axis};
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) elements *= extent;

@@ -46,7 +46,7 @@ class StageParameters {
   std::int64_t updated_elements() const;
 
  private:
-  void add(std::string name, std::vector<std::int64_t> shape, int sharded_axis, int layer, int chunk,
+  void add(const std::string& name, const std::vector<std::int64_t>& shape, int sharded_axis, int layer, int chunk,
            bool tied_copy = false);
 
   Role& role_;

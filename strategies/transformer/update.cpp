@@ -33,9 +33,12 @@ class UpdateWriter {
     return elements * static_cast<std::int64_t>(hw_models::info(stage_.implementation.gradient).bytes);
   }
 
-  void all_reduce(GroupId group, std::int64_t bytes, Lane lane, const char* label, BlockWriter::Buffers gradients) {
+  void all_reduce(GroupId group, std::int64_t bytes, Lane lane, const char* label,
+                  const BlockWriter::Buffers& gradients) {
     const OperationId operation = w_.collective(CollectiveKind::kAllReduce, group, bytes,
                                                 stage_.implementation.gradient, lane, label, gradients, gradients);
+    // It reads what the reductions over the replicas, on a lane of their own, leave in the same gradients.
+    for (const OperationId earlier : awaited_) w_.add_dependence(operation, earlier);
     result_.after_backward.push_back(operation);
     awaited_.push_back(operation);
   }
@@ -52,21 +55,23 @@ class UpdateWriter {
         awaited_.push_back({i});
       }
     }
-    if (stage_.plan.sequence_parallel && stage_.tensor_parallel()) reduce_replicated();
+    if (stage_.tensor_parallel()) reduce_replicated();
     if (stage_.model.tied_embeddings && stage_.plan.pipeline > 1) reduce_tied();
   }
 
-  /// Under sequence parallelism every tensor rank saw other tokens: the gradients of norms are partial sums.
+  /// Gradients of replicated parameters that are partial sums: under sequence parallelism every tensor rank saw other
+  /// tokens; the norms of queries and keys see only the rank's own heads in any case.
   void reduce_replicated() {
     std::int64_t elements = 0;
     BlockWriter::Buffers gradients;
     for (const Parameter& parameter : stage_.parameters.all()) {
-      if (!parameter.tensor_replicated) continue;
+      const bool per_head = parameter.name.ends_with(".query_key_norm");
+      if (!parameter.tensor_replicated || !(stage_.plan.sequence_parallel || per_head)) continue;
       elements += parameter.elements;
       gradients.push_back(parameter.gradient);
     }
     if (elements > 0) {
-      all_reduce(stage_.groups.tensor, gradient_bytes(elements), Lane::kTensor, "reduce-norms", std::move(gradients));
+      all_reduce(stage_.groups.tensor, gradient_bytes(elements), Lane::kTensor, "reduce-norms", gradients);
     }
   }
 
@@ -78,20 +83,23 @@ class UpdateWriter {
     }
   }
 
-  /// fp16 needs loss scaling: gradients are copied to fp32, divided by the scale and checked for overflow.
+  /// fp16 needs loss scaling: gradients are divided by the scale and checked for overflow, in fp32; narrower ones are
+  /// copied first.
   void unscale() {
     w_.at(-1, Phase::kUpdate);
     const std::int64_t elements = stage_.parameters.updated_elements();
-    main_gradients_ = w_.temporary("main-gradients", elements * 4);
-    BlockWriter::Buffers gradients;
-    for (const Parameter& parameter : stage_.parameters.all()) gradients.push_back(parameter.gradient);
     await_reductions();
-    const OperationId copy = w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kCast, elements,
-                                                               gradient_bytes(elements), elements * 4, false},
-                                        "main-gradients", std::move(gradients), {*main_gradients_});
-    note_first_compute(copy);
-    w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kScale, elements, elements * 4, elements * 4, false},
-               "unscale", {*main_gradients_}, {*main_gradients_});
+    if (stage_.implementation.gradient != hw_models::DType::kFp32) {
+      BlockWriter::Buffers gradients = final_gradients();
+      main_gradients_ = w_.temporary("main-gradients", elements * 4);
+      note_first_compute(w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kCast, elements,
+                                                           gradient_bytes(elements), elements * 4, false},
+                                    "main-gradients", std::move(gradients), {*main_gradients_}));
+    }
+    const BlockWriter::Buffers scaled = final_gradients();
+    note_first_compute(w_.compute(
+        hw_models::Elementwise{hw_models::ElementwiseKind::kScale, elements, elements * 4, elements * 4, false},
+        "unscale", scaled, scaled));
   }
 
   void note_first_compute(OperationId operation) {
@@ -112,14 +120,13 @@ class UpdateWriter {
   void gradient_norm() {
     w_.at(-1, Phase::kUpdate);
     const std::int64_t elements = stage_.parameters.updated_elements();
-    BlockWriter::Buffers gradients;
-    for (const Parameter& parameter : stage_.parameters.all()) gradients.push_back(parameter.gradient);
+    const BlockWriter::Buffers gradients = final_gradients();
     const BufferId norm = w_.temporary("gradient-norm", 8);
     await_reductions();
-    result_.first_compute = w_.compute(hw_models::SquaredNorm{elements, stage_.implementation.gradient},
-                                       "gradient-norm", gradients, {norm});
-    has_first_compute_ = true;
-    std::vector<OperationId> known{result_.first_compute};
+    const OperationId squares =
+        w_.compute(hw_models::SquaredNorm{elements, final_dtype()}, "gradient-norm", gradients, {norm});
+    note_first_compute(squares);
+    std::vector<OperationId> known{squares};
     if (stage_.plan.ranks() > 1) {
       known = {w_.collective(CollectiveKind::kAllReduce, stage_.groups.world, 8, hw_models::DType::kFp32, Lane::kData,
                              "reduce-gradient-norm", {norm}, {norm})};

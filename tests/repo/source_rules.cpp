@@ -45,9 +45,13 @@ const std::vector<LibraryRule>& library_rules() {
 }
 
 // Tests of the whole program or of the repository have no single file that they mirror.
-constexpr std::string_view kUnmirrored[] = {"tests/repo/",          "tests/golden/",
-                                            "tests/fuzz/",          "tests/bench/",
-                                            "tests/scenarios/cli/", "tests/sim/schedule_oracles_test.cpp"};
+constexpr std::string_view kUnmirrored[] = {"tests/repo/",
+                                            "tests/golden/",
+                                            "tests/fuzz/",
+                                            "tests/bench/",
+                                            "tests/scenarios/cli/",
+                                            "tests/sim/schedule_oracles_test.cpp",
+                                            "tests/scenarios/examples_test.cpp"};
 
 // clang 14 (clang-tidy, fuzz targets) rejects every class derived from view_interface of libstdc++ 12: views, and the
 // subrange that these algorithms return.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <variant>
@@ -292,6 +293,94 @@ TEST(BuildProgram, ScatteredMessagesCarryOneTensorRanksShare) {
   EXPECT_EQ(sent(), whole);
   implementation.scatter_gather_messages = true;
   EXPECT_EQ(sent(), whole / 4);
+}
+
+/// The operation labelled `label` in the update block.
+const Operation& update_operation(const Role& role, const std::string& label) {
+  const Block& update = role.blocks[role.schedule.back().block];
+  const auto found = std::ranges::find(update.operations, label, [](const Operation& o) { return o.origin.label; });
+  EXPECT_NE(found, update.operations.end()) << label;
+  return *found;
+}
+
+// fp16: the norm, the clipping and the optimizer work on the unscaled fp32 copy, which waits for all reductions.
+TEST(BuildProgram, LossScalingWorksOnAnFp32Copy) {
+  TrainingSpec training = small_training();
+  training.precision = hw_models::DType::kFp16;
+  PlanSpec plan;
+  plan.data = 2;
+  Implementation implementation = unpadded();
+  implementation.gradient = hw_models::DType::kFp16;
+  const Role role = build_program(small_model(), training, plan, implementation).roles.front();
+  const Operation& copy = update_operation(role, "main-gradients");
+  ASSERT_EQ(copy.writes.size(), 1u);
+  EXPECT_EQ(role.buffers[copy.writes[0].value].size.value(), 4 * count_parameters(small_model()).total);
+  for (const char* label : {"unscale", "gradient-norm", "clip", "optimizer"}) {
+    EXPECT_EQ(update_operation(role, label).reads.front(), copy.writes[0]) << label;
+  }
+  const Block& update = role.blocks[role.schedule.back().block];
+  bool waits = false;
+  for (const CrossDependence& d : role.schedule.back().after) {
+    const Action& earlier = role.schedule[d.action];
+    waits = waits || (update.operations[d.dependent.value].origin.label == "main-gradients" &&
+                      role.blocks[earlier.block].operations[d.operation.value].lane == Lane::kData);
+  }
+  EXPECT_TRUE(waits);
+}
+
+// A stack's gradient format belongs to its usual precision: bf16 and fp32 training never hold fp16 gradients.
+TEST(BuildProgram, GradientFormatFollowsThePrecision) {
+  Implementation implementation = unpadded();
+  implementation.gradient = hw_models::DType::kFp16;
+  const std::int64_t elements = count_parameters(small_model()).total;
+  for (const auto& [precision, bytes] : {std::pair{hw_models::DType::kFp16, 2}, std::pair{hw_models::DType::kBf16, 4},
+                                         std::pair{hw_models::DType::kFp32, 4}}) {
+    TrainingSpec training = small_training();
+    training.precision = precision;
+    const Role role = build_program(small_model(), training, PlanSpec{}, implementation).roles.front();
+    EXPECT_EQ(held(role, Holds::kGradients), bytes * elements);
+  }
+}
+
+// fp8: every input of a layer's product and every output gradient is cast first; the LM head stays bf16.
+TEST(BuildProgram, Fp8ProductsCastTheirOperands) {
+  TrainingSpec training = small_training();
+  training.precision = hw_models::DType::kFp8;
+  const Role role = build_program(small_model(), training, PlanSpec{}, unpadded()).roles.front();
+  int casts = 0, narrow = 0, wide = 0;
+  for (const Block& block : role.blocks) {
+    for (const Operation& operation : block.operations) {
+      const auto* compute = std::get_if<Compute>(&operation.work);
+      if (!compute) continue;
+      if (const auto* matmul = std::get_if<hw_models::Matmul>(&compute->kernel)) {
+        const bool head = operation.origin.label.starts_with("lm-head");
+        EXPECT_EQ(matmul->dtype, head ? hw_models::DType::kBf16 : hw_models::DType::kFp8) << operation.origin.label;
+        ++(head ? wide : narrow);
+      }
+      if (operation.origin.label.ends_with("-narrow")) ++casts;
+    }
+  }
+  // Per layer 4 products forward and 8 backward, 4 casts each way; head 1 and 2.
+  EXPECT_EQ(narrow, 8 * 12);
+  EXPECT_EQ(casts, 8 * 8);
+  EXPECT_EQ(wide, 3);
+}
+
+// Llama-3 405B: 126 layers on 16 x 8 stages, the embedding and the loss with one stage each.
+TEST(BuildProgram, TheEndsMayHaveAStageToThemselves) {
+  ModelSpec model = small_model();
+  model.layers = 6;
+  TrainingSpec training = small_training();
+  PlanSpec plan;
+  plan.pipeline = 4;
+  plan.chunks = 2;
+  plan.schedule = "interleaved";
+  plan.count_embedding_and_loss = true;
+  const Program counted = build_program(model, training, plan, unpadded());
+  EXPECT_EQ(check_program(counted), std::vector<std::string>{});
+  plan.count_embedding_and_loss = false;
+  plan.layers_per_stage = {0, 1, 1, 1, 1, 1, 1, 0};
+  EXPECT_EQ(fingerprint(build_program(model, training, plan, unpadded())), fingerprint(counted));
 }
 
 TEST(BuildProgram, RefusesAnImpossiblePlan) {

@@ -5,6 +5,27 @@ namespace {
 
 // clang-format off
 const std::vector<BadScenario> kBadScenarios{
+    {"ActivationsTooLarge",
+     R"(model: llama3-8b
+training: {sequence_length: 16777216, global_batch: 8}
+cluster: {node: dgx-h100, nodes: 1}
+plan: {tensor: 8, micro_batch: 8}
+software: {implementation: {attention: unfused}, prices: {}}
+)",
+     R"(scenario.yaml:4:32: error: the activations would take 1.8e+19 bytes, more than can be counted
+    4 | plan: {tensor: 8, micro_batch: 8}
+      |                                ^ use a smaller micro_batch or sequence_length
+)"},
+    {"ScheduleTooLarge",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 1000000}
+cluster: {node: dgx-h100, nodes: 1}
+plan: {tensor: 2, pipeline: 4, data: 1}
+)",
+     R"(scenario.yaml:2:49: error: 1000000 microbatches x 4 pipeline stages x 1 chunks are too many to simulate
+    2 | training: {sequence_length: 4096, global_batch: 1000000}
+      |                                                 ^ use a larger micro_batch, more data ranks or fewer stages and chunks
+)"},
     {"TypoInKey",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}

@@ -89,9 +89,17 @@ TEST(DiagnosticsTest, NearestFindsTyposOnly) {
   EXPECT_EQ(nearest("pipelines", keys), "pipeline");
   EXPECT_EQ(nearest("zreo", keys), "zero");
   EXPECT_EQ(nearest("pt", keys), "tp");
+  EXPECT_EQ(nearest("TENSOR", keys), "tensor");
   EXPECT_EQ(nearest("colour", keys), std::nullopt);
   EXPECT_EQ(nearest("", keys), std::nullopt);
   EXPECT_EQ(nearest(std::string(100'000, 'a'), keys), std::nullopt);
+}
+
+TEST(DiagnosticsTest, NearestCompletesTheBeginningOfAName) {
+  const std::vector<std::string> gpus{"h100-pcie-80gb", "h100-nvl", "h800", "a10g"};
+  EXPECT_EQ(nearest("h100", gpus), "h100-nvl");
+  EXPECT_EQ(nearest("H100-PCIe", gpus), "h100-pcie-80gb");
+  EXPECT_EQ(nearest("h1", gpus), std::nullopt);
 }
 
 TEST(DiagnosticsTest, ShortenedKeepsWholeCharacters) {

@@ -1,0 +1,131 @@
+#include "scenarios/accuracy/measured_run.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "scenarios/load/diagnostics.h"
+
+namespace scenarios {
+namespace {
+
+/// Reads the cells of one row by column name.
+class RowReader {
+ public:
+  RowReader(const CsvTable& table, const CsvRow& row) : table_(table), row_(row) {}
+
+  const std::string& text(std::string_view column) const { return row_.cells[index(column)]; }
+  std::string optional_text(std::string_view column) const { return table_.find(column) ? text(column) : ""; }
+
+  std::optional<double> number(std::string_view column) const {
+    const std::string& cell = text(column);
+    if (cell.empty()) return std::nullopt;
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    const bool whole = error == std::errc{} && end == cell.data() + cell.size();
+    if (!whole || !(value >= 0 && value < 1e18)) fail(column, "a number from 0 to 1e18");
+    return value;
+  }
+  std::optional<std::int64_t> integer(std::string_view column) const {
+    const std::optional<double> value = number(column);
+    if (!value) return std::nullopt;
+    if (*value > 1e12 || *value != static_cast<double>(static_cast<std::int64_t>(*value))) fail(column, "a whole number");
+    return static_cast<std::int64_t>(*value);
+  }
+  std::int64_t required(std::string_view column) const {
+    const std::optional<std::int64_t> value = integer(column);
+    if (!value || *value < 1) fail(column, "a whole number of at least 1");
+    return *value;
+  }
+  std::optional<bool> flag(std::string_view column) const {
+    const std::string& cell = text(column);
+    if (cell.empty()) return std::nullopt;
+    if (cell != "0" && cell != "1") fail(column, "0, 1 or nothing");
+    return cell == "1";
+  }
+
+ private:
+  std::size_t index(std::string_view column) const {
+    const std::optional<std::size_t> found = table_.find(column);
+    if (found) return *found;
+    throw InputError(fmt::format("{}:1:1: error: column '{}' is missing\n  docs/accuracy.md lists the columns\n", table_.file,
+                                 column));
+  }
+  [[noreturn]] void fail(std::string_view column, std::string_view expected) const {
+    throw InputError(fmt::format("{}:{}: error: column '{}' holds '{}'\n  expected {}\n", table_.file, row_.line, column,
+                                 shortened(text(column)), expected));
+  }
+
+  const CsvTable& table_;
+  const CsvRow& row_;
+};
+
+void read_model(const RowReader& row, MeasuredRun& run) {
+  run.layers = row.required("layers");
+  run.hidden = row.required("hidden");
+  run.heads = row.required("heads");
+  run.kv_heads = row.integer("kv_heads").value_or(run.heads);
+  run.head_dim = row.integer("head_dim").value_or(run.hidden / run.heads);
+  run.ffn = row.integer("ffn").value_or(0);
+  run.vocabulary = row.required("vocab");
+  run.mlp = row.text("mlp");
+  run.position = row.text("position");
+  run.norm = row.text("norm");
+  run.tied_embeddings = row.flag("tied_embeddings").value_or(false);
+  run.latent = row.flag("mla").value_or(false);
+  run.experts = row.integer("experts").value_or(0);
+  run.sequence_length = row.required("seq_len");
+}
+
+void read_layout(const RowReader& row, MeasuredRun& run) {
+  run.gpu = row.text("gpu");
+  run.inter_node = row.text("inter_node");
+  run.gpus = row.integer("gpus").value_or(0);
+  run.gpus_per_node = row.integer("gpus_per_node").value_or(0);
+  run.data = row.integer("dp").value_or(0);
+  run.tensor = row.required("tp");
+  run.pipeline = row.required("pp");
+  run.context = row.integer("cp").value_or(1);
+  run.expert = row.integer("ep").value_or(1);
+  run.chunks = row.integer("vpp").value_or(1);
+  run.schedule = row.text("pp_schedule");
+  run.sequence_parallel = row.flag("sequence_parallel");
+  run.zero = row.integer("zero_stage");
+  run.micro_batch = row.integer("micro_batch");
+  run.global_batch = row.integer("global_batch").value_or(0);
+  run.precision = row.text("precision");
+  run.flash_attention = row.flag("flash_attention");
+  run.overlap_data = row.flag("overlap_dp");
+  run.recompute = row.text("recompute");
+  run.offload = row.text("offload");
+}
+
+}  // namespace
+
+std::vector<MeasuredRun> read_runs(const CsvTable& table) {
+  std::vector<MeasuredRun> runs;
+  for (const CsvRow& cells : table.rows) {
+    const RowReader row(table, cells);
+    MeasuredRun run;
+    run.id = row.text("id");
+    run.family = row.text("family");
+    run.software = row.text("software");
+    run.software_date = row.text("software_version_or_date");
+    run.model_name = row.text("model_name");
+    read_model(row, run);
+    read_layout(row, run);
+    run.step_s = row.number("measured_step_s");
+    run.memory_gib = row.number("measured_peak_memory_gib");
+    run.allocated_gib = row.number("measured_allocated_gib");
+    run.memory_kind = row.text("memory_kind");
+    run.outcome = row.optional_text("outcome");
+    run.quality = row.text("quality");
+    run.group = row.text("group");
+    run.flags = row.text("flags");
+    run.cells = cells.cells;
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,42 @@
+// One published training run: what was trained on what, how, and what was measured.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/accuracy/csv.h"
+
+namespace scenarios {
+
+/// Columns as in docs/accuracy.md. nullopt and "" = unknown or not applicable.
+struct MeasuredRun {
+  std::string id, family, software, software_date, model_name;
+  std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0, vocabulary = 0;
+  std::string mlp, position, norm;
+  bool tied_embeddings = false, latent = false;
+  std::int64_t experts = 0;
+  std::int64_t sequence_length = 0;
+  std::string gpu, inter_node;
+  std::int64_t gpus = 0, gpus_per_node = 0;
+  std::int64_t data = 0, tensor = 0, pipeline = 0, context = 1, expert = 1, chunks = 1;
+  std::string schedule;
+  std::optional<bool> sequence_parallel;
+  std::optional<std::int64_t> zero, micro_batch;
+  std::int64_t global_batch = 0;
+  std::string precision;
+  std::optional<bool> flash_attention, overlap_data;
+  std::string recompute;               ///< none, selective, full, or "" = unknown
+  std::string offload;
+  std::optional<double> step_s;        ///< measured
+  std::optional<double> memory_gib, allocated_gib;
+  std::string memory_kind, outcome;    ///< outcome: fit, oom, failed-unknown; only in memory tables
+  std::string quality, group, flags;
+  std::vector<std::string> cells;      ///< the whole row, for --per-row
+};
+
+/// Throws InputError naming file, line and column for missing columns and cells that are not what they should be.
+std::vector<MeasuredRun> read_runs(const CsvTable& table);
+
+}  // namespace scenarios

@@ -1,0 +1,227 @@
+#include "scenarios/accuracy/run_scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "scenarios/load/sections.h"
+#include "strategies/build_program.h"
+
+namespace scenarios {
+namespace {
+
+using hw_models::DType;
+
+struct Named {
+  std::string_view from, to;
+};
+
+/// What the runs call their software -> stack of the catalogue.
+constexpr std::array<Named, 16> kSoftware{{{"nanotron", "nanotron"},
+                                           {"megatron-lm", "megatron-lm"},
+                                           {"megatron", "megatron-lm"},
+                                           {"zero-bubble-megatron", "megatron-lm"},
+                                           {"megatron-deepspeed", "megatron-deepspeed"},
+                                           {"deepspeed", "megatron-deepspeed"},
+                                           {"deepspeed-0.11.1", "megatron-deepspeed"},
+                                           {"megatron-core", "megatron-core"},
+                                           {"megatron-lm-core_v0.6.0", "megatron-core"},
+                                           {"flagscale(megatron)", "megatron-core"},
+                                           {"megascale", "megatron-core"},
+                                           {"nemo", "nemo"},
+                                           {"nemo/megatron-bridge", "nemo"},
+                                           {"llm-foundry-fsdp", "llm-foundry"},
+                                           {"torchtitan", "torchtitan"},
+                                           {"fms-fsdp", "fms-fsdp"}}};
+
+/// The usual node of a GPU.
+constexpr std::array<Named, 13> kNodes{{{"a100-sxm-80gb", "dgx-a100"},
+                                        {"a100-sxm-40gb", "dgx-a100-40gb"},
+                                        {"a800-sxm-80gb", "hgx-a800"},
+                                        {"h100-sxm-80gb", "dgx-h100"},
+                                        {"h100-sxm-96gb-hbm2e", "hgx-h100-96gb"},
+                                        {"h800", "hgx-h800"},
+                                        {"h200-sxm", "dgx-h200"},
+                                        {"b200-sxm", "dgx-b200"},
+                                        {"b300-sxm", "dgx-b300"},
+                                        {"gb200", "gb200-nvl72"},
+                                        {"gb300", "gb300-nvl72"},
+                                        {"v100-sxm2-32gb", "dgx-2"},
+                                        {"v100-sxm2-16gb", "dgx-1v"}}};
+
+/// Words in the description of a network -> kind of fabric; its rate completes the name.
+constexpr std::array<Named, 3> kFabrics{{{"IB", "infiniband"}, {"RDMA", "roce"}, {"RoCE", "roce"}}};
+
+template <std::size_t N>
+std::optional<std::string> lookup(const std::array<Named, N>& table, std::string_view word) {
+  const auto found = std::ranges::find(table, word, &Named::from);
+  if (found == table.end()) return std::nullopt;
+  return std::string(found->to);
+}
+
+/// Development versions of Megatron-LM are built on Megatron-Core.
+std::optional<std::string> stack_of(const MeasuredRun& run) {
+  const bool core = run.software == "megatron-lm" &&
+                    (run.software_date.starts_with("dev ") || run.software_date.starts_with("lts "));
+  return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
+}
+
+/// Everything about the run alone that this version does not model.
+std::optional<std::string> unsupported(const MeasuredRun& run) {
+  if (!run.step_s || *run.step_s <= 0) return "no measured step";
+  if (run.experts > 0) return "mixture of experts";
+  if (run.latent) return "latent attention";
+  if (run.context > 1) return "context parallelism";
+  if (run.expert > 1) return "expert parallelism";
+  if (!run.zero) return "sharding unknown";
+  if (*run.zero > 1) return fmt::format("ZeRO {}", *run.zero);
+  if (run.precision != "bf16" && run.precision != "fp16") return "precision " + run.precision;
+  if (run.schedule.starts_with("zb-")) return "schedule " + run.schedule;
+  if (!run.offload.empty() && run.offload != "none") return "offload";
+  if (!run.micro_batch || run.global_batch == 0) return "micro-batch unknown";
+  if (run.gpus == 0 || run.data == 0) return "GPU count unknown";
+  return std::nullopt;
+}
+
+strategies::ModelSpec model_of(const MeasuredRun& run) {
+  strategies::ModelSpec model;
+  model.name = run.model_name;
+  model.layers = static_cast<int>(std::min<std::int64_t>(run.layers, 100'000));
+  model.hidden = run.hidden;
+  model.heads = run.heads;
+  model.kv_heads = run.kv_heads;
+  model.head_dim = run.head_dim;
+  model.ffn = run.ffn;
+  model.gated_mlp = run.mlp == "swiglu";
+  model.activation = run.mlp == "swiglu"         ? strategies::Activation::kSilu
+                     : run.mlp == "squared-relu" ? strategies::Activation::kSquaredRelu
+                                                 : strategies::Activation::kGelu;
+  model.vocabulary = run.vocabulary;
+  model.tied_embeddings = run.tied_embeddings;
+  model.position = run.position == "learned" ? strategies::PositionKind::kLearned
+                   : run.position == "alibi" ? strategies::PositionKind::kAlibi
+                                             : strategies::PositionKind::kRotary;
+  model.max_positions = run.sequence_length;
+  model.norm = run.norm == "layernorm" ? hw_models::NormKind::kLayerNorm : hw_models::NormKind::kRmsNorm;
+  // GPT-like models with LayerNorm and a plain MLP carry biases everywhere; gated models with RMSNorm none.
+  const bool biased = run.norm == "layernorm" && run.mlp == "gelu";
+  model.qkv_bias = model.attention_output_bias = model.mlp_bias = biased;
+  return model;
+}
+
+strategies::PlanSpec plan_of(const MeasuredRun& run) {
+  strategies::PlanSpec plan;
+  plan.tensor = static_cast<int>(run.tensor);
+  plan.pipeline = static_cast<int>(run.pipeline);
+  plan.data = static_cast<int>(run.data);
+  plan.micro_batch = *run.micro_batch;
+  plan.chunks = static_cast<int>(run.chunks);
+  plan.schedule = run.chunks > 1 ? "interleaved" : "1f1b";
+  plan.sequence_parallel = run.sequence_parallel.value_or(false) && run.tensor > 1;
+  plan.recompute = run.recompute == "full"        ? strategies::Recompute::kFull
+                   : run.recompute == "selective" ? strategies::Recompute::kSelective
+                                                  : strategies::Recompute::kNone;
+  plan.zero = static_cast<int>(*run.zero);
+  const bool ends_counted = run.flags.find("first and last stage hold one layer fewer") != std::string::npos;
+  plan.count_embedding_and_loss =
+      run.pipeline > 1 && (ends_counted || run.layers % (run.pipeline * run.chunks) != 0) &&
+      (run.layers + 2) % (run.pipeline * run.chunks) == 0;
+  return plan;
+}
+
+/// "8x200Gb/s IB" -> (8, 200); "total 800Gb/s per node" -> (0, 800): Gb/s of the whole node; nullopt without a rate.
+std::optional<std::pair<int, double>> network_rate(const std::string& text) {
+  const std::size_t unit = text.find("Gb/s");
+  if (unit == std::string::npos) return std::nullopt;
+  std::size_t begin = unit;
+  while (begin > 0 && (std::isdigit(static_cast<unsigned char>(text[begin - 1])) != 0)) --begin;
+  double rate = 0;
+  std::from_chars(text.data() + begin, text.data() + unit, rate);
+  int nics = 0;
+  if (begin >= 2 && text[begin - 1] == 'x') nics = text[begin - 2] - '0';
+  if (rate <= 0) return std::nullopt;
+  return std::pair{nics, rate};
+}
+
+/// Sets NICs and fabric; false when the run does not say and the node's own are taken.
+bool set_network(const MeasuredRun& run, const Catalog& catalog, hw_models::ClusterSpec& cluster) {
+  hw_models::NodeSpec& node = cluster.node;
+  const std::optional<std::pair<int, double>> rate = network_rate(run.inter_node);
+  std::string name = usual_fabric(node);
+  if (rate) {
+    if (rate->first > 0) {
+      node.nics = rate->first;
+      node.nic_bandwidth = hw_models::BytesPerSecond(rate->second * 1e9 / 8);
+    } else if (node.nics > 0) {
+      node.nic_bandwidth = hw_models::BytesPerSecond(rate->second * 1e9 / 8 / node.nics);
+    }
+    for (const Named& kind : kFabrics) {
+      if (run.inter_node.find(kind.from) == std::string::npos) continue;
+      const bool slow = node.nic_bandwidth.value() < 20e9, middle = node.nic_bandwidth.value() < 40e9;
+      name = kind.to == "roce" ? (slow ? "roce-100g" : middle ? "roce-200g" : "roce-400g")
+                               : (slow ? "infiniband-edr" : middle ? "infiniband-hdr" : "infiniband-ndr");
+    }
+    if (run.inter_node.find("OPA") != std::string::npos) name = "opa-100";
+  }
+  if (const auto fabric = catalog.fabric(name)) cluster.fabric = *fabric;
+  return rate.has_value() || run.inter_node == "none";
+}
+
+std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const Catalog& catalog, bool& known_network) {
+  const std::optional<std::string> name = lookup(kNodes, run.gpu);
+  if (!name) return std::nullopt;
+  hw_models::ClusterSpec cluster;
+  cluster.node = catalog.node(*name).value();
+  // Fewer GPUs than a node has: the rest of the node is idle.
+  if (run.gpus < cluster.node.gpus) {
+    cluster.node.gpus = static_cast<int>(run.gpus);
+    cluster.node.scale_up_domain = std::min(cluster.node.scale_up_domain, cluster.node.gpus);
+  } else if (run.gpus_per_node > 0 && run.gpus_per_node != cluster.node.gpus) {
+    // A rack-wide NVLink domain is one node of the catalogue; anything else is another machine than ours.
+    if (cluster.node.scale_up_domain <= run.gpus_per_node) cluster.node.gpus = static_cast<int>(run.gpus_per_node);
+  }
+  cluster.nodes = static_cast<int>((run.gpus + cluster.node.gpus - 1) / cluster.node.gpus);
+  known_network = set_network(run, catalog, cluster) || cluster.nodes == 1;
+  return cluster;
+}
+
+}  // namespace
+
+std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Catalog& catalog) {
+  if (const auto reason = unsupported(run)) return Skipped{*reason};
+  RunScenario result;
+  Scenario& scenario = result.scenario;
+  scenario.name = run.id;
+  bool known_network = true;
+  const auto cluster = cluster_of(run, catalog, known_network);
+  const auto gpu = catalog.gpu(run.gpu);
+  if (!cluster || !gpu) return Skipped{"GPU not in the catalogue"};
+  scenario.cluster = *cluster;
+  scenario.gpu = *gpu;
+  result.usual_network = !known_network;
+  const std::optional<std::string> stack = stack_of(run);
+  result.usual_software = !stack;
+  scenario.software = catalog.software(stack.value_or("generic")).value();
+  auto& implementation = scenario.software.implementation;
+  if (run.flash_attention) {
+    implementation.attention =
+        *run.flash_attention ? hw_models::AttentionKernel::kFlash : hw_models::AttentionKernel::kUnfused;
+  }
+  if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;
+  scenario.model = model_of(run);
+  scenario.training.sequence_length = run.sequence_length;
+  scenario.training.global_batch = run.global_batch;
+  scenario.training.precision = run.precision == "fp16" ? DType::kFp16 : DType::kBf16;
+  scenario.plan = plan_of(run);
+  result.recompute_unknown = run.recompute.empty();
+  if (scenario.plan.ranks() != run.gpus) return Skipped{"layout does not multiply to the GPUs"};
+  for (const strategies::PlanFinding& finding : strategies::check_plan(scenario.model, scenario.training, scenario.plan)) {
+    if (!finding.warning) return Skipped{"plan: " + finding.path};
+  }
+  return result;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,61 @@
+#include "scenarios/predict/check_scale.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "hw_models/cluster.h"
+#include "scenarios/load/diagnostics.h"
+#include "sim/price_program.h"
+#include "strategies/placement/placement.h"
+
+namespace scenarios {
+namespace {
+
+constexpr std::string_view kAdvice =
+    "check micro_batch, global_batch, sequence_length and the rates of the GPU, the node and the input";
+
+/// Time of all operations of one role one after the other.
+double serial_ns(const strategies::Role& role, const std::vector<std::vector<sim::OperationPrice>>& prices) {
+  std::vector<double> of_block;
+  for (const std::vector<sim::OperationPrice>& block : prices) {
+    double sum = 0;
+    for (const sim::OperationPrice& price : block) {
+      sum += static_cast<double>(price.issue_ns) + static_cast<double>(price.duration_ns);
+    }
+    of_block.push_back(sum);
+  }
+  double sum = 0;
+  for (const strategies::Action& action : role.schedule) sum += of_block[action.block];
+  return sum;
+}
+
+}  // namespace
+
+sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program) {
+  const hw_models::Cluster cluster(scenario.cluster);
+  const strategies::Placement placement = strategies::place(program);
+  try {
+    return sim::price_program(program, cluster, scenario.gpu, scenario.software.prices, placement, scenario.training);
+  } catch (const std::invalid_argument& problem) {  // program and placement are ours: the sizes and rates are not
+    throw InputError(fmt::format("{}: error: {}\n  {}\n", scenario.name, problem.what(), kAdvice));
+  }
+}
+
+// No step is longer than all operations of all roles one after the other plus the wait for its samples.
+void check_duration(const Scenario& scenario, const strategies::Program& program, const sim::Prices& prices) {
+  constexpr double kLongestNs = 4e18;  // two steps are simulated and 2^63 is 9.2e18
+  double step_ns = 0;
+  for (std::size_t role = 0; role < program.roles.size(); ++role) {
+    step_ns += serial_ns(program.roles[role], prices.of[role]);
+  }
+  if (prices.input_samples_per_ns > 0) {
+    step_ns += static_cast<double>(scenario.training.global_batch) / prices.input_samples_per_ns;
+  }
+  if (step_ns <= kLongestNs) return;
+  throw InputError(fmt::format("{}: error: one step could take {:.2g} s, longer than can be simulated\n  {}\n",
+                               scenario.name, step_ns * 1e-9, kAdvice));
+}
+
+}  // namespace scenarios
