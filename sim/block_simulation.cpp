@@ -142,7 +142,7 @@ class RoleEvaluator {
 };
 
 void RoleEvaluator::prepare_records() {
-  const strategies::Rank rank = world_.program.representative(role_);
+  const strategies::Rank rank = world_.program.representatives()[role_];
   for (std::uint32_t action = 0; action < flat_.calls.size(); ++action) {
     const std::size_t operations = flat_.blocks[flat_.calls[action].block].operations.size();
     for (std::uint32_t i = 0; i < operations; ++i) {

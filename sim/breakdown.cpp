@@ -65,36 +65,57 @@ void settle(Breakdown& spent, std::int64_t step_ns) {
   of(TimeKind::kOther) += missing;
 }
 
-/// Divides the time spent waiting for other stages into imbalance and bubble.
+/// Divides the time spent waiting for other stages into data stall, imbalance and bubble.
 void divide_waiting(std::vector<RoleResult>& roles, std::int64_t step_ns) {
   constexpr auto kBubble = static_cast<std::size_t>(TimeKind::kBubble);
   constexpr auto kImbalance = static_cast<std::size_t>(TimeKind::kImbalance);
-  const auto waiting = [](const RoleResult& role) { return role.breakdown[kBubble] + role.breakdown[kImbalance]; };
+  constexpr auto kStall = static_cast<std::size_t>(TimeKind::kDataStall);
+  std::int64_t longest_stall = 0;
+  for (const RoleResult& role : roles) longest_stall = std::max(longest_stall, role.breakdown[kStall]);
   std::int64_t most_work = 0;
-  for (const RoleResult& role : roles) most_work = std::max(most_work, step_ns - waiting(role));
   for (RoleResult& role : roles) {
-    const std::int64_t idle = waiting(role);
-    role.breakdown[kImbalance] = std::min(idle, most_work - (step_ns - idle));
-    role.breakdown[kBubble] = idle - role.breakdown[kImbalance];
+    std::int64_t& waiting = role.breakdown[kBubble];
+    waiting += role.breakdown[kImbalance];
+    role.breakdown[kImbalance] = 0;
+    const std::int64_t starved = std::clamp(longest_stall - role.breakdown[kStall], std::int64_t{0}, waiting);
+    role.breakdown[kStall] += starved;
+    waiting -= starved;
+    most_work = std::max(most_work, step_ns - waiting - role.breakdown[kStall]);
+  }
+  for (RoleResult& role : roles) {
+    const std::int64_t idle = role.breakdown[kBubble];
+    const std::int64_t work = step_ns - idle - role.breakdown[kStall];
+    role.breakdown[kImbalance] = std::min(idle, most_work - work);
+    role.breakdown[kBubble] -= role.breakdown[kImbalance];
   }
 }
 
-std::vector<std::int64_t> ranks_by_role(const strategies::Program& program) {
-  std::vector<std::int64_t> ranks(program.roles.size());
-  for (const std::uint32_t role : program.role_of_rank) ++ranks[role];
-  return ranks;
+/// Ranks per role in lowest terms: a mean does not change, and the sums stay far from the 64-bit limit.
+std::vector<std::int64_t> weights_by_role(const strategies::Program& program) {
+  std::vector<std::int64_t> weights(program.roles.size());
+  for (const std::uint32_t role : program.role_of_rank) ++weights[role];
+  std::int64_t divisor = 0;
+  for (const std::int64_t weight : weights) divisor = std::gcd(divisor, weight);
+  for (std::int64_t& weight : weights) weight /= std::max<std::int64_t>(1, divisor);
+  return weights;
 }
 
 /// Mean over ranks. Rounds the running sum over kinds, so that the kinds' sum is exact.
 Breakdown mean_over_ranks(const strategies::Program& program, const std::vector<RoleResult>& roles) {
-  const std::vector<std::int64_t> ranks = ranks_by_role(program);
-  const std::int64_t all = std::max<std::int64_t>(1, std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0}));
+  const std::vector<std::int64_t> weights = weights_by_role(program);
+  const std::int64_t all = std::max<std::int64_t>(1, std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
   Breakdown mean{};
-  std::int64_t total = 0;
+  std::int64_t whole = 0, part = 0;  // the running mean: whole + part / all
   for (std::size_t kind = 0; kind < mean.size(); ++kind) {
-    const std::int64_t before = total / all;
-    for (std::size_t role = 0; role < roles.size(); ++role) total += ranks[role] * roles[role].breakdown[kind];
-    mean[kind] = total / all - before;
+    const std::int64_t before = whole;
+    for (std::size_t role = 0; role < roles.size(); ++role) {
+      const std::int64_t ns = roles[role].breakdown[kind];
+      whole += weights[role] * (ns / all);
+      part += weights[role] * (ns % all);
+      whole += part / all;
+      part %= all;
+    }
+    mean[kind] = whole - before;
   }
   return mean;
 }

@@ -115,7 +115,8 @@ struct RoleObservation {
 ///   a role's window   = compute_end(k) - compute_end(k - 1), what `spent` sums to
 /// In the steady state both are equal. Before it, the difference goes to `bubble`; a window longer than the step is
 /// shortened from its idle times, bubble first. Then, over the roles r:
-///   work(r)      = step_ns - waiting(r)
+///   stall(r)     = own stall + what of waiting(r) the longest stall of any role accounts for: its stage waits with it
+///   work(r)      = step_ns - waiting(r) - stall(r)
 ///   imbalance(r) = min(waiting(r), max work - work(r)),   bubble(r) = waiting(r) - imbalance(r)
 StepResult step_result(const strategies::Program& program, std::span<const RoleObservation> roles);
 

@@ -280,7 +280,7 @@ RoleObservation RoleProcess::observation() {
 }
 
 void RoleProcess::append_records(std::vector<OperationRecord>& records) const {
-  const strategies::Rank rank = world_.program.representative(role_);
+  const strategies::Rank rank = world_.program.representatives()[role_];
   for (std::size_t at = operations_ * static_cast<std::size_t>(world_.steps - 1); at < ends_.size(); ++at) {
     records.push_back({rank, instance(at), begins_[at], ends_[at].time});
   }

@@ -24,11 +24,12 @@ struct JointCall {
   std::int64_t duration_ns = 0;
 };
 
-/// The roles that have ranks in the representative's group, ascending.
-std::vector<std::uint32_t> roles_in_group(const Program& program, std::uint32_t role, const strategies::Group& group) {
+/// The roles that have ranks in the group of `representative`, which has role `role`, ascending.
+std::vector<std::uint32_t> roles_in_group(const Program& program, std::uint32_t role, strategies::Rank representative,
+                                          const strategies::Group& group) {
   std::vector<std::uint32_t> roles{role};
   const auto view = static_cast<std::size_t>(group.view);
-  for (const strategies::Rank rank : group.members(program.views[view], program.representative(role))) {
+  for (const strategies::Rank rank : group.members(program.views[view], representative)) {
     roles.push_back(program.role_of_rank[static_cast<std::size_t>(rank.value)]);
   }
   std::ranges::sort(roles);
@@ -41,12 +42,14 @@ using GroupRoles = std::vector<std::vector<std::vector<std::uint32_t>>>;
 
 GroupRoles group_roles(const Program& program) {
   GroupRoles result(program.groups.size(), std::vector<std::vector<std::uint32_t>>(program.roles.size()));
+  const std::vector<strategies::Rank> representatives = program.representatives();
   for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
     for (const strategies::Block& block : program.roles[role].blocks) {
       for (const strategies::Operation& operation : block.operations) {
         const auto* collective = std::get_if<Collective>(&operation.work);
         if (collective == nullptr || !result[collective->group.value][role].empty()) continue;
-        result[collective->group.value][role] = roles_in_group(program, role, program.groups[collective->group.value]);
+        result[collective->group.value][role] =
+            roles_in_group(program, role, representatives[role], program.groups[collective->group.value]);
       }
     }
   }
@@ -130,20 +133,21 @@ Rendezvous::Rendezvous(const Program& program, const Prices& prices) {
         }
       });
   std::ranges::sort(meeters.sends);
-  for_each_operation(
-      program, [&](std::uint32_t role, std::uint32_t, const strategies::Action& action, std::uint32_t i) {
-        if (meeting(role, action.block, i) == Meeting::kNone) return;
-        first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
-        const strategies::Block& block = program.roles[role].blocks[action.block];
-        if (const auto* receive = std::get_if<Receive>(&block.operations[i].work)) {
-          const strategies::Rank peer = program.peer(program.representative(role), receive->virtual_stage);
-          const std::uint32_t sender = program.role_of_rank[static_cast<std::size_t>(peer.value)];
-          connect_receive(meeters, {sender, action.microbatch, receive->virtual_stage, block.virtual_stage,
-                                    static_cast<int>(receive->payload)});
-        } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
-          connect_joint(program, meeters, role, collective->group.value);
-        }
-      });
+  const std::vector<strategies::Rank> representatives = program.representatives();
+  for_each_operation(program,
+                     [&](std::uint32_t role, std::uint32_t, const strategies::Action& action, std::uint32_t i) {
+                       if (meeting(role, action.block, i) == Meeting::kNone) return;
+                       first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
+                       const strategies::Block& block = program.roles[role].blocks[action.block];
+                       if (const auto* receive = std::get_if<Receive>(&block.operations[i].work)) {
+                         const strategies::Rank peer = program.peer(representatives[role], receive->virtual_stage);
+                         const std::uint32_t sender = program.role_of_rank[static_cast<std::size_t>(peer.value)];
+                         connect_receive(meeters, {sender, action.microbatch, receive->virtual_stage,
+                                                   block.virtual_stage, static_cast<int>(receive->payload)});
+                       } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
+                         connect_joint(program, meeters, role, collective->group.value);
+                       }
+                     });
   first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
 }
 

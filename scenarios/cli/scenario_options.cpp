@@ -15,6 +15,8 @@ namespace {
 
 namespace po = boost::program_options;
 
+constexpr unsigned kHelpColumns = 120;
+
 /// "plan.tensor=4" -> path and value.
 Override parse_override(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -46,7 +48,7 @@ std::optional<std::filesystem::path> overlay_of(const po::variables_map& given) 
 }  // namespace
 
 po::options_description scenario_options() {
-  po::options_description options("options");
+  po::options_description options("options", kHelpColumns);
   auto add = options.add_options();
   add("json", po::bool_switch(), "one JSON object on standard output, nothing else");
   add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
@@ -100,7 +102,7 @@ std::string verb_help(const std::string& verb, const std::string& text, const po
 Scenario load(const ScenarioArguments& arguments) {
   Scenario scenario = load_scenario(arguments.file, arguments.catalog, arguments.overrides);
   if (!arguments.json && !arguments.quiet) {
-    for (const std::string& warning : scenario.warnings) fmt::print(stderr, "{}\n", warning);
+    for (const std::string& warning : scenario.warnings) fmt::print(stderr, "warning: {}\n", warning);
   }
   return scenario;
 }

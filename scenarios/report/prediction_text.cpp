@@ -10,7 +10,20 @@
 namespace scenarios {
 namespace {
 
-std::string gib(std::int64_t bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes) / (1 << 30)); }
+/// The unit of a memory table: small models are told in MiB.
+struct MemoryUnit {
+  const char* name;
+  double bytes;
+
+  std::string operator()(std::int64_t amount) const {
+    return fmt::format("{:.2f}", static_cast<double>(amount) / bytes);
+  }
+};
+
+MemoryUnit unit_of(const MemoryPrediction& memory) {
+  const bool small = std::ranges::all_of(memory.stages, [](const StageMemory& s) { return s.peak_bytes < 1 << 30; });
+  return small ? MemoryUnit{"MiB", 1 << 20} : MemoryUnit{"GiB", 1 << 30};
+}
 
 std::string seconds_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
@@ -27,10 +40,19 @@ std::string grouped(double value) {
   return digits;
 }
 
+std::string small_or_grouped(double value) { return value < 10 ? fmt::format("{:.2g}", value) : grouped(value); }
+
 std::string tokens_text(double tokens) {
   if (tokens >= 1e12) return fmt::format("{:g}T", tokens / 1e12);
   if (tokens >= 1e9) return fmt::format("{:g}B", tokens / 1e9);
   return fmt::format("{:g}M", tokens / 1e6);
+}
+
+/// 405.9B, 124.4M, 891.6K
+std::string count_text(double count) {
+  if (count >= 1e9) return fmt::format("{:.1f}B", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.1f}M", count / 1e6);
+  return fmt::format("{:.1f}K", count / 1e3);
 }
 
 std::string plan_text(const Scenario& scenario) {
@@ -50,20 +72,22 @@ std::string plan_text(const Scenario& scenario) {
 std::string head_text(const Scenario& scenario, const Prediction& prediction) {
   const StepPrediction& step = prediction.step;
   std::vector<std::vector<std::string>> rows;
-  rows.push_back({"model", fmt::format("{} ({:.1f}B parameters), sequence {}, global batch {}", scenario.model.name,
-                                       static_cast<double>(strategies::count_parameters(scenario.model).total) / 1e9,
-                                       scenario.training.sequence_length, scenario.training.global_batch)});
-  rows.push_back({"cluster", fmt::format("{} x {} ({} {}), {}", scenario.cluster.nodes, scenario.cluster.node.name,
-                                         prediction.gpus, scenario.gpu.name, scenario.cluster.fabric.name)});
+  rows.push_back(
+      {"model", fmt::format("{} ({} parameters), sequence {}, global batch {}", scenario.model.name,
+                            count_text(static_cast<double>(strategies::count_parameters(scenario.model).total)),
+                            scenario.training.sequence_length, scenario.training.global_batch)});
+  rows.push_back({"cluster", fmt::format("{} x {} ({} {}){}", scenario.cluster.nodes, scenario.cluster.node.name,
+                                         prediction.gpus, scenario.gpu.name,
+                                         scenario.cluster.nodes > 1 ? ", " + scenario.cluster.fabric.name : "")});
   rows.push_back({"plan", plan_text(scenario)});
-  rows.push_back({"step", fmt::format("{}   (between {} and {}: {})", seconds_text(step.time_s),
-                                      seconds_text(prediction.band.step_low_s),
-                                      seconds_text(prediction.band.step_high_s), prediction.band.basis)});
+  rows.push_back({"step", seconds_text(step.time_s)});
+  rows.push_back({"", fmt::format("{} to {}: {}", seconds_text(prediction.band.step_low_s),
+                                  seconds_text(prediction.band.step_high_s), prediction.band.basis)});
   rows.push_back({"throughput", fmt::format("{} tokens/s, {} tokens/s per GPU", grouped(step.tokens_per_s),
                                             grouped(step.tokens_per_s_per_gpu))});
   rows.push_back(
-      {"efficiency", fmt::format("MFU {:.1f} %, causal {:.1f} %, HFU {:.1f} %: {:.1f} model TFLOP/s per GPU of "
-                                 "{:.1f} dense {} peak",
+      {"efficiency", fmt::format("MFU {:.1f} %, causal {:.1f} %, HFU {:.1f} %: {:.4g} model TFLOP/s per GPU of "
+                                 "{:.4g} dense {} peak",
                                  100 * step.mfu, 100 * step.mfu_causal, 100 * step.hfu, step.model_tflops_per_gpu,
                                  step.peak_tflops, step.dtype)});
   rows.push_back({"FLOPs", step.flops_convention});
@@ -88,24 +112,28 @@ std::string breakdown_text(const Prediction& prediction) {
 std::string run_text(const Prediction& prediction) {
   const RunPrediction& run = prediction.run;
   if (run.tokens <= 0) return "Run: unknown length (set training.tokens for days, cost and energy)\n";
-  std::string text = fmt::format("Run of {} tokens: {} steps, {:.1f} days, {} GPU-hours\n", tokens_text(run.tokens),
-                                 grouped(static_cast<double>(run.steps)), run.days, grouped(run.gpu_hours));
+  std::string text =
+      fmt::format("Run of {} tokens: {} steps, {}, {} GPU-hours\n", tokens_text(run.tokens),
+                  grouped(static_cast<double>(run.steps)),
+                  run.days < 1 ? fmt::format("{:.2g} hours", run.days * 24) : fmt::format("{:.1f} days", run.days),
+                  small_or_grouped(run.gpu_hours));
   text += run.cost_usd > 0 ? fmt::format("  cost    ${} ({})\n", grouped(run.cost_usd), run.cost_basis)
                            : fmt::format("  cost    unknown ({})\n", run.cost_basis);
-  text += fmt::format("  energy  {} kWh at {:.0f} W per GPU ({})\n", grouped(run.energy_kwh), run.average_gpu_watts,
-                      run.energy_status);
+  text += fmt::format("  energy  {} kWh at {:.0f} W per GPU ({})\n", small_or_grouped(run.energy_kwh),
+                      run.average_gpu_watts, run.energy_status);
   return text;
 }
 
 }  // namespace
 
 std::string memory_text(const Scenario& scenario, const MemoryPrediction& memory) {
+  const MemoryUnit unit = unit_of(memory);
   std::vector<std::vector<std::string>> rows{{"  stage", "weights", "gradients", "optimizer", "activations", "other",
                                               "allocated", "reserved", "on device", "microbatches"}};
   for (const StageMemory& stage : memory.stages) {
-    rows.push_back({fmt::format("  {}", stage.stage), gib(stage.weights), gib(stage.gradients), gib(stage.optimizer),
-                    gib(stage.activations), gib(stage.other), gib(stage.allocated_bytes), gib(stage.peak_bytes),
-                    gib(stage.peak_bytes + memory.overhead_bytes), std::to_string(stage.microbatches)});
+    rows.push_back({fmt::format("  {}", stage.stage), unit(stage.weights), unit(stage.gradients), unit(stage.optimizer),
+                    unit(stage.activations), unit(stage.other), unit(stage.allocated_bytes), unit(stage.peak_bytes),
+                    unit(stage.peak_bytes + memory.overhead_bytes), std::to_string(stage.microbatches)});
   }
   constexpr std::size_t kMostRows = 17;
   if (rows.size() > kMostRows + 1) {  // keep both ends and the heaviest in sight
@@ -118,12 +146,15 @@ std::string memory_text(const Scenario& scenario, const MemoryPrediction& memory
     shown.push_back(rows.back());
     rows = std::move(shown);
   }
-  std::string text =
-      fmt::format("Memory per GPU at its peak, GiB ({} has {})\n", scenario.gpu.name, gib(memory.capacity_bytes)) +
-      table(rows, 1);
+  std::string text = fmt::format("Memory per GPU at its peak, {} ({} has {})\n", unit.name, scenario.gpu.name,
+                                 unit(memory.capacity_bytes)) +
+                     table(rows, 1);
   text += memory.fits
-              ? fmt::format("  fits: {} GiB to spare on the heaviest stage\n", gib(memory.margin_bytes()))
-              : fmt::format("  DOES NOT FIT: {} GiB too much on the heaviest stage\n", gib(-memory.margin_bytes()));
+              ? fmt::format("  fits: {} {} to spare on the heaviest stage\n", unit(memory.margin_bytes()), unit.name)
+              : fmt::format(
+                    "  DOES NOT FIT: {} {} too much on the heaviest stage; all else is what it would take "
+                    "with enough memory\n",
+                    unit(-memory.margin_bytes()), unit.name);
   return text;
 }
 

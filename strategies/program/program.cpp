@@ -42,9 +42,12 @@ Rank Program::peer(Rank rank, int virtual_stage) const {
   return views.front().moved(rank, pipeline, stage_of_virtual[static_cast<std::size_t>(virtual_stage)]);
 }
 
-Rank Program::representative(std::uint32_t role) const {
-  const auto found = std::ranges::find(role_of_rank, role);
-  return found == role_of_rank.end() ? Rank{-1} : Rank{static_cast<std::int32_t>(found - role_of_rank.begin())};
+std::vector<Rank> Program::representatives() const {
+  std::vector<Rank> lowest(roles.size(), Rank{-1});
+  for (std::size_t rank = role_of_rank.size(); rank-- > 0;) {
+    lowest[role_of_rank[rank]] = Rank{static_cast<std::int32_t>(rank)};
+  }
+  return lowest;
 }
 
 }  // namespace strategies

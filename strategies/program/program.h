@@ -228,8 +228,8 @@ struct Program {
   int ranks() const { return static_cast<int>(role_of_rank.size()); }
   /// The rank that exchanges messages with `rank` on behalf of virtual stage `virtual_stage`.
   Rank peer(Rank rank, int virtual_stage) const;
-  /// Lowest rank with this role.
-  Rank representative(std::uint32_t role) const;
+  /// Lowest rank of every role; -1 for a role without ranks. One pass over the ranks.
+  std::vector<Rank> representatives() const;
 };
 
 }  // namespace strategies

@@ -11,24 +11,28 @@ BufferId add_buffer(Role& role, std::string name, std::int64_t bytes, Holds hold
   return BufferId{static_cast<std::uint32_t>(role.buffers.size()) - 1};
 }
 
+BlockWriter::BlockWriter(Role& role, Block block) : role_(role), block_(std::move(block)) {
+  for (std::uint32_t i = 0; i < role_.buffers.size(); ++i) {
+    if (role_.buffers[i].lifetime == Lifetime::kBlock) temporaries_[role_.buffers[i].name].push_back({i});
+  }
+}
+
 BlockWriter::Use& BlockWriter::use(BufferId buffer) {
   if (use_.size() < role_.buffers.size()) use_.resize(role_.buffers.size(), Use::kNone);
   return use_[buffer.value];
 }
 
 BufferId BlockWriter::temporary(const std::string& name, std::int64_t bytes, Holds holds) {
-  for (std::uint32_t i = 0; i < role_.buffers.size(); ++i) {
-    const Buffer& buffer = role_.buffers[i];
-    const bool same = buffer.lifetime == Lifetime::kBlock && buffer.size.value() == bytes && buffer.holds == holds &&
-                      buffer.name == name;
-    if (same && use(BufferId{i}) == Use::kNone) {
-      use(BufferId{i}) = Use::kReserved;
-      return BufferId{i};
-    }
+  std::vector<BufferId>& same_name = temporaries_[name];
+  for (const BufferId known : same_name) {
+    const Buffer& buffer = role_.buffers[known.value];
+    if (buffer.size.value() != bytes || buffer.holds != holds || use(known) != Use::kNone) continue;
+    use(known) = Use::kReserved;
+    return known;
   }
-  const BufferId added = add_buffer(role_, name, bytes, holds, Lifetime::kBlock);
-  use(added) = Use::kReserved;
-  return added;
+  same_name.push_back(add_buffer(role_, name, bytes, holds, Lifetime::kBlock));
+  use(same_name.back()) = Use::kReserved;
+  return same_name.back();
 }
 
 void BlockWriter::allocate_unwritten(Operation& operation) {

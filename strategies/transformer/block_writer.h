@@ -1,7 +1,8 @@
 // Writes the operations of one block in program order and keeps the dependences between compute and communication.
 #pragma once
 
-#include <initializer_list>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ class BlockWriter {
  public:
   using Buffers = std::vector<BufferId>;
 
-  BlockWriter(Role& role, Block block) : role_(role), block_(std::move(block)) {}
+  BlockWriter(Role& role, Block block);
 
   /// Layer and phase of the operations that follow.
   void at(int layer, Phase phase) { layer_ = layer, phase_ = phase; }
@@ -60,7 +61,8 @@ class BlockWriter {
   enum class Use : std::uint8_t { kNone, kReserved, kAllocated };
   Use& use(BufferId buffer);
 
-  std::vector<Use> use_;  ///< by buffer, in this block
+  std::vector<Use> use_;                                                   ///< by buffer, in this block
+  std::map<std::string, std::vector<BufferId>, std::less<>> temporaries_;  ///< of the role, by name
   int layer_ = -1;
   Phase phase_ = Phase::kOther;
 };

@@ -38,6 +38,7 @@ void StageParameters::add(const std::string& name, const std::vector<std::int64_
       add_buffer(role_, name, bytes_of(elements, shapes_.activation), Holds::kWeights, Lifetime::kStatic, slice);
   parameter.gradient = add_buffer(role_, "gradient:" + name, bytes_of(elements, implementation_.gradient),
                                   Holds::kGradients, Lifetime::kStatic, std::move(slice));
+  index_.emplace(name, parameters_.size());
   parameters_.push_back(std::move(parameter));
 }
 
@@ -97,14 +98,12 @@ void StageParameters::add_optimizer_state() {
       add_buffer(role_, "optimizer", updated_elements() * (master ? 12 : 8), Holds::kOptimizerState, Lifetime::kStatic);
 }
 
-bool StageParameters::contains(const std::string& name) const {
-  return std::ranges::find(parameters_, name, &Parameter::name) != parameters_.end();
-}
+bool StageParameters::contains(const std::string& name) const { return index_.contains(name); }
 
 const Parameter& StageParameters::find(const std::string& name) const {
-  const auto found = std::ranges::find(parameters_, name, &Parameter::name);
-  if (found == parameters_.end()) throw std::logic_error("no parameter " + name);
-  return *found;
+  const auto found = index_.find(name);
+  if (found == index_.end()) throw std::logic_error("no parameter " + name);
+  return parameters_[found->second];
 }
 
 }  // namespace strategies

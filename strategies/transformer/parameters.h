@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,7 @@ class StageParameters {
   const PlanSpec& plan_;
   const Implementation& implementation_;
   std::vector<Parameter> parameters_;
+  std::map<std::string, std::size_t, std::less<>> index_;  ///< by name
   BufferId optimizer_state_;
 };
 

@@ -103,5 +103,25 @@ TEST(StepResult, MeanWeighsRolesByTheirRanksAndSumsExactly) {
   EXPECT_EQ(sum(result.mean), 100);
 }
 
+// A stage without samples: those behind it starve with it. What they lack beyond that is bubble and imbalance.
+TEST(StepResult, StagesBehindAStarvedOneStarve) {
+  const strategies::Program program = tests::empty_program(1, 2, 1);
+  RoleObservation first = observation(0, 100, 40, 0);
+  first.spent[static_cast<std::size_t>(TimeKind::kDataStall)] = 60;
+  const StepResult result = step_result(program, std::vector<RoleObservation>{first, observation(0, 100, 30, 70)});
+  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kDataStall), 60);
+  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kImbalance), 10);
+  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kBubble), 0);
+}
+
+TEST(StepResult, MeanOfManyRanksOverALongStepDoesNotOverflow) {
+  strategies::Program program = tests::empty_program(1, 2, 1);
+  program.role_of_rank.assign(1'000'001, 0);
+  program.role_of_rank.back() = 1;
+  constexpr std::int64_t kStep = 400'000'000'000'000;   // 111 hours
+  const std::vector<RoleObservation> roles{observation(0, kStep, kStep, 0), observation(0, kStep, kStep, 0)};
+  EXPECT_EQ(of(step_result(program, roles).mean, TimeKind::kCompute), kStep);
+}
+
 }  // namespace
 }  // namespace sim

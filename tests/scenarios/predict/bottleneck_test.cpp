@@ -100,7 +100,7 @@ TEST(Bottleneck, MemoryBeforeAnythingElse) {
 TEST(Bottleneck, SpeedWhenTheModelFitsOneGpu) {
   const Bottleneck bottleneck = find_bottleneck(scenario(4), prediction(10));
   EXPECT_EQ(bottleneck.problem, "speed");
-  EXPECT_THAT(bottleneck.figures, HasSubstr("one GPU has 80.0 GiB"));
+  EXPECT_THAT(bottleneck.figures, HasSubstr("one GPU has 80 GiB"));
   EXPECT_THAT(bottleneck.figures, HasSubstr("would need 40.0 days for the tokens"));  // 10 days x 4 replicas
 }
 

@@ -25,13 +25,14 @@ TEST(Program, WithoutStagesARankIsItsOwnPeer) {
   EXPECT_EQ(program.peer(Rank{3}, 0).value, 3);
 }
 
-TEST(Program, RepresentativeIsTheLowestRank) {
+TEST(Program, RepresentativesAreTheLowestRanks) {
   Program program;
+  program.roles.resize(3);
   program.role_of_rank = {1, 0, 1, 0};
   EXPECT_EQ(program.ranks(), 4);
-  EXPECT_EQ(program.representative(0).value, 1);
-  EXPECT_EQ(program.representative(1).value, 0);
-  EXPECT_EQ(program.representative(2).value, -1);
+  EXPECT_EQ(program.representatives()[0].value, 1);
+  EXPECT_EQ(program.representatives()[1].value, 0);
+  EXPECT_EQ(program.representatives()[2].value, -1);
 }
 
 template <class E>

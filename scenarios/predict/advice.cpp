@@ -1,0 +1,103 @@
+#include "scenarios/predict/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace scenarios {
+namespace {
+
+using sim::TimeKind;
+
+/// `open`: the plan does not do it yet; nullptr = always possible.
+struct Remedy {
+  std::string_view text;
+  bool (*open)(const Scenario& scenario) = nullptr;
+};
+
+struct Loss {
+  TimeKind kind;
+  std::string_view what;
+  std::vector<Remedy> remedies;
+};
+
+bool replicated(const Scenario& s) { return s.plan.data > 1 && s.plan.zero == 0; }
+bool several_nodes(const Scenario& s) { return s.cluster.nodes > 1; }
+bool tensor_leaves_domain(const Scenario& s) { return s.plan.tensor > s.cluster.node.scale_up_domain; }
+bool no_sequence_parallelism(const Scenario& s) { return s.plan.tensor > 1 && !s.plan.sequence_parallel; }
+bool not_interleaved(const Scenario& s) { return s.plan.chunks == 1; }
+bool interleaved(const Scenario& s) { return s.plan.chunks > 1; }
+bool recomputes_less_than_all(const Scenario& s) { return s.plan.recompute != strategies::Recompute::kFull; }
+bool splits_batch(const Scenario& s) { return s.plan.micro_batch > 1; }
+bool has_tensor(const Scenario& s) { return s.plan.tensor > 1; }
+
+const std::vector<Loss>& losses() {
+  static const std::vector<Loss> kLosses{
+      {TimeKind::kCompute,
+       "the GPUs compute most of the time",
+       {{"faster GPUs"}, {"more GPUs"}, {"a narrower number format"}}},
+      {TimeKind::kRecompute,
+       "activations are computed twice",
+       {{"zero: 1 and less recompute", replicated}, {"more pipeline or tensor ranks and less recompute"}}},
+      {TimeKind::kOptimizer, "the update shows", {{"zero: 1", replicated}, {"a larger global_batch"}}},
+      {TimeKind::kHost,
+       "the host issues kernels too slowly",
+       {{"a larger micro_batch"}, {"fewer tensor ranks", has_tensor}, {"CUDA graphs"}}},
+      {TimeKind::kExposedTensor,
+       "exchange between tensor ranks shows",
+       {{"tensor groups inside one NVLink domain", tensor_leaves_domain},
+        {"sequence_parallel: true", no_sequence_parallelism},
+        {"fewer tensor and more pipeline ranks"}}},
+      {TimeKind::kExposedData,
+       "gradient synchronisation shows",
+       {{"a faster network between the nodes", several_nodes}, {"a larger global_batch"}, {"fewer data replicas"}}},
+      {TimeKind::kExposedPipeline,
+       "stages wait for messages in flight",
+       {{"a faster link between neighbouring stages"}, {"fewer stages"}}},
+      {TimeKind::kExposedContext, "context exchange shows", {{"context groups inside one NVLink domain"}}},
+      {TimeKind::kExposedExpert, "expert exchange shows", {{"expert groups inside one NVLink domain"}}},
+      {TimeKind::kBubble,
+       "stages idle while the pipeline fills and drains",
+       {{"more microbatches per replica"},
+        {"schedule: interleaved", not_interleaved},
+        {"more chunks", interleaved},
+        {"fewer stages"}}},
+      {TimeKind::kImbalance, "stages differ in work", {{"another split of the layers (layers_per_stage)"}}},
+      {TimeKind::kStraggler, "one slow rank holds up the rest", {{"replace it"}}},
+      {TimeKind::kDataStall, "the input pipeline cannot feed the GPUs", {{"raise training.input.samples_per_s"}}},
+      {TimeKind::kOther, "time is lost to something unnamed", {{"look at the timeline (--trace)"}}},
+  };
+  return kLosses;
+}
+
+/// "a, b or c" of the remedies that are open.
+std::string listed(const std::vector<Remedy>& remedies, const Scenario& scenario) {
+  std::vector<std::string_view> open;
+  for (const Remedy& remedy : remedies) {
+    if (remedy.open == nullptr || remedy.open(scenario)) open.push_back(remedy.text);
+  }
+  if (open.size() < 2) return open.empty() ? "" : std::string(open.front());
+  const std::string last(open.back());
+  open.pop_back();
+  return fmt::format("{} or {}", fmt::join(open, ", "), last);
+}
+
+}  // namespace
+
+std::string advice_against(TimeKind kind, const Scenario& scenario) {
+  const auto loss = std::ranges::find(losses(), kind, &Loss::kind);
+  return fmt::format("{}: {}", loss->what, listed(loss->remedies, scenario));
+}
+
+std::string advice_against_memory(const Scenario& scenario) {
+  return listed({{"more tensor or pipeline ranks"},
+                 {"zero: 1", replicated},
+                 {"more recompute", recomputes_less_than_all},
+                 {"sequence_parallel: true", no_sequence_parallelism},
+                 {"a smaller micro_batch", splits_batch}},
+                scenario);
+}
+
+}  // namespace scenarios
