@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <tuple>
 
 #include "scenarios/embedded_catalog.h"
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/load_catalog.h"
+#include "scenarios/load/read_file.h"
 
 namespace scenarios {
 namespace {
@@ -45,19 +44,10 @@ std::optional<Spec> load(const CatalogFile* file,
 }
 
 std::string read_text(const fs::path& path) {
-  std::error_code failure;
-  if (!fs::is_regular_file(path, failure)) throw InputError(fmt::format("{}: error: not a file\n", path.string()));
-  const std::uintmax_t size = fs::file_size(path, failure);
-  if (failure) throw InputError(fmt::format("{}: error: {}\n", path.string(), failure.message()));
-  if (size > kMaximumFileBytes) {
-    throw InputError(fmt::format("{}: error: {} bytes are too many for a catalogue file\n", path.string(), size));
-  }
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  // An empty file leaves failbit on the receiving side; the loader then says that it is empty.
-  if (!stream.is_open() || stream.bad()) throw InputError(fmt::format("{}: error: cannot be read\n", path.string()));
-  return text.str();
+  std::string text = read_file(path, kMaximumFileBytes);
+  if (text.size() <= kMaximumFileBytes) return text;
+  throw InputError(fmt::format("{}: error: more than {} bytes are too many for a catalogue file\n", path.string(),
+                               kMaximumFileBytes));
 }
 
 /// Entries of a folder, sorted; InputError when it cannot be listed.

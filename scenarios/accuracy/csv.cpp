@@ -23,7 +23,7 @@ class CsvParser {
     check_header(table.columns);
     while (at_ < text_.size()) {
       CsvRow next = row();
-      if (next.cells.size() == 1 && next.cells.front().empty()) continue;   // an empty line
+      if (next.cells.size() == 1 && next.cells.front().empty()) continue;  // an empty line
       if (next.cells.size() != table.columns.size()) {
         line_ = next.line;
         column_ = 1;
@@ -64,7 +64,8 @@ class CsvParser {
   CsvRow row() {
     CsvRow next{line_, {}};
     for (;;) {
-      if (next.cells.size() == kMostColumns) fail(fmt::format("more than {} columns", kMostColumns), "is this the table?");
+      if (next.cells.size() == kMostColumns)
+        fail(fmt::format("more than {} columns", kMostColumns), "is this the table?");
       next.cells.push_back(cell());
       if (at_ == text_.size()) return next;
       const char end = take();

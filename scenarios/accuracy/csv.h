@@ -9,8 +9,8 @@
 namespace scenarios {
 
 struct CsvRow {
-  int line = 0;                      ///< 1-based, where the row begins
-  std::vector<std::string> cells;    ///< as many as the header has
+  int line = 0;                    ///< 1-based, where the row begins
+  std::vector<std::string> cells;  ///< as many as the header has
 };
 
 struct CsvTable {

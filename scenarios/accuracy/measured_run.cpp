@@ -29,7 +29,8 @@ class RowReader {
   std::optional<std::int64_t> integer(std::string_view column) const {
     const std::optional<double> value = number(column);
     if (!value) return std::nullopt;
-    if (*value > 1e12 || *value != static_cast<double>(static_cast<std::int64_t>(*value))) fail(column, "a whole number");
+    if (*value > 1e12 || *value != static_cast<double>(static_cast<std::int64_t>(*value)))
+      fail(column, "a whole number");
     return static_cast<std::int64_t>(*value);
   }
   std::int64_t required(std::string_view column) const {
@@ -48,12 +49,12 @@ class RowReader {
   std::size_t index(std::string_view column) const {
     const std::optional<std::size_t> found = table_.find(column);
     if (found) return *found;
-    throw InputError(fmt::format("{}:1:1: error: column '{}' is missing\n  docs/accuracy.md lists the columns\n", table_.file,
-                                 column));
+    throw InputError(fmt::format("{}:1:1: error: column '{}' is missing\n  docs/accuracy.md lists the columns\n",
+                                 table_.file, column));
   }
   [[noreturn]] void fail(std::string_view column, std::string_view expected) const {
-    throw InputError(fmt::format("{}:{}: error: column '{}' holds '{}'\n  expected {}\n", table_.file, row_.line, column,
-                                 shortened(text(column)), expected));
+    throw InputError(fmt::format("{}:{}: error: column '{}' holds '{}'\n  expected {}\n", table_.file, row_.line,
+                                 column, shortened(text(column)), expected));
   }
 
   const CsvTable& table_;
@@ -82,6 +83,7 @@ void read_layout(const RowReader& row, MeasuredRun& run) {
   run.inter_node = row.text("inter_node");
   run.gpus = row.integer("gpus").value_or(0);
   run.gpus_per_node = row.integer("gpus_per_node").value_or(0);
+  run.nvlink_domain = row.integer("nvlink_domain").value_or(run.gpus_per_node);
   run.data = row.integer("dp").value_or(0);
   run.tensor = row.required("tp");
   run.pipeline = row.required("pp");

@@ -19,7 +19,7 @@ struct MeasuredRun {
   std::int64_t experts = 0;
   std::int64_t sequence_length = 0;
   std::string gpu, inter_node;
-  std::int64_t gpus = 0, gpus_per_node = 0;
+  std::int64_t gpus = 0, gpus_per_node = 0, nvlink_domain = 0;
   std::int64_t data = 0, tensor = 0, pipeline = 0, context = 1, expert = 1, chunks = 1;
   std::string schedule;
   std::optional<bool> sequence_parallel;
@@ -27,13 +27,13 @@ struct MeasuredRun {
   std::int64_t global_batch = 0;
   std::string precision;
   std::optional<bool> flash_attention, overlap_data;
-  std::string recompute;               ///< none, selective, full, or "" = unknown
+  std::string recompute;  ///< none, selective, full, or "" = unknown
   std::string offload;
-  std::optional<double> step_s;        ///< measured
+  std::optional<double> step_s;  ///< measured
   std::optional<double> memory_gib, allocated_gib;
-  std::string memory_kind, outcome;    ///< outcome: fit, oom, failed-unknown; only in memory tables
+  std::string memory_kind, outcome;  ///< outcome: fit, oom, failed-unknown; only in memory tables
   std::string quality, group, flags;
-  std::vector<std::string> cells;      ///< the whole row, for --per-row
+  std::vector<std::string> cells;  ///< the whole row, for --per-row
 };
 
 /// Throws InputError naming file, line and column for missing columns and cells that are not what they should be.

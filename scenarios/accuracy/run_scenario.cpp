@@ -64,8 +64,8 @@ std::optional<std::string> lookup(const std::array<Named, N>& table, std::string
 
 /// Development versions of Megatron-LM are built on Megatron-Core.
 std::optional<std::string> stack_of(const MeasuredRun& run) {
-  const bool core = run.software == "megatron-lm" &&
-                    (run.software_date.starts_with("dev ") || run.software_date.starts_with("lts "));
+  const bool core =
+      run.software == "megatron-lm" && (run.software_date.starts_with("dev ") || run.software_date.starts_with("lts "));
   return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
 }
 
@@ -126,9 +126,8 @@ strategies::PlanSpec plan_of(const MeasuredRun& run) {
                                                   : strategies::Recompute::kNone;
   plan.zero = static_cast<int>(*run.zero);
   const bool ends_counted = run.flags.find("first and last stage hold one layer fewer") != std::string::npos;
-  plan.count_embedding_and_loss =
-      run.pipeline > 1 && (ends_counted || run.layers % (run.pipeline * run.chunks) != 0) &&
-      (run.layers + 2) % (run.pipeline * run.chunks) == 0;
+  plan.count_embedding_and_loss = run.pipeline > 1 && (ends_counted || run.layers % (run.pipeline * run.chunks) != 0) &&
+                                  (run.layers + 2) % (run.pipeline * run.chunks) == 0;
   return plan;
 }
 
@@ -161,8 +160,12 @@ bool set_network(const MeasuredRun& run, const Catalog& catalog, hw_models::Clus
     for (const Named& kind : kFabrics) {
       if (run.inter_node.find(kind.from) == std::string::npos) continue;
       const bool slow = node.nic_bandwidth.value() < 20e9, middle = node.nic_bandwidth.value() < 40e9;
-      name = kind.to == "roce" ? (slow ? "roce-100g" : middle ? "roce-200g" : "roce-400g")
-                               : (slow ? "infiniband-edr" : middle ? "infiniband-hdr" : "infiniband-ndr");
+      name = kind.to == "roce" ? (slow     ? "roce-100g"
+                                  : middle ? "roce-200g"
+                                           : "roce-400g")
+                               : (slow     ? "infiniband-edr"
+                                  : middle ? "infiniband-hdr"
+                                           : "infiniband-ndr");
     }
     if (run.inter_node.find("OPA") != std::string::npos) name = "opa-100";
   }
@@ -218,7 +221,8 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   scenario.plan = plan_of(run);
   result.recompute_unknown = run.recompute.empty();
   if (scenario.plan.ranks() != run.gpus) return Skipped{"layout does not multiply to the GPUs"};
-  for (const strategies::PlanFinding& finding : strategies::check_plan(scenario.model, scenario.training, scenario.plan)) {
+  for (const strategies::PlanFinding& finding :
+       strategies::check_plan(scenario.model, scenario.training, scenario.plan)) {
     if (!finding.warning) return Skipped{"plan: " + finding.path};
   }
   return result;

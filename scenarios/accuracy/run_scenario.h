@@ -12,13 +12,13 @@ namespace scenarios {
 
 struct RunScenario {
   Scenario scenario;
-  bool usual_software = false;   ///< the named stack is unknown: 'generic' stands in
-  bool usual_network = false;    ///< the network is unknown: the node's usual one stands in
-  bool recompute_unknown = false;///< predicted without recomputation; the truth lies between none and full
+  bool usual_software = false;     ///< the named stack is unknown: 'generic' stands in
+  bool usual_network = false;      ///< the network is unknown: the node's usual one stands in
+  bool recompute_unknown = false;  ///< predicted without recomputation; the truth lies between none and full
 };
 
 struct Skipped {
-  std::string reason;            ///< a few words, equal for equal reasons
+  std::string reason;  ///< a few words, equal for equal reasons
 };
 
 std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Catalog& catalog);

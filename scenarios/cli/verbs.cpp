@@ -1,6 +1,7 @@
 #include <array>
 
 #include "scenarios/cli/verb.h"
+#include "scenarios/cli/verb_accuracy.h"
 #include "scenarios/cli/verb_catalog.h"
 #include "scenarios/cli/verb_memory.h"
 #include "scenarios/cli/verb_simulate.h"
@@ -8,9 +9,10 @@
 namespace scenarios {
 namespace {
 
-constexpr std::array<Verb, 3> kVerbs{{
+constexpr std::array<Verb, 4> kVerbs{{
     {"simulate", "predict the step and the whole run of the scenario's plan", run_simulate},
     {"memory", "per-stage memory, fits or not", run_memory},
+    {"accuracy", "predictions against published measured runs", run_accuracy},
     {"catalog", "what is known: GPUs, nodes, fabrics, software, models, schedules", run_catalog},
 }};
 

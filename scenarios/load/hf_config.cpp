@@ -1,7 +1,6 @@
 #include "scenarios/load/hf_config.h"
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "scenarios/load/hf_families.h"
 #include "scenarios/load/hf_reader.h"
 #include "scenarios/load/model_limits.h"
+#include "scenarios/load/read_file.h"
 
 namespace scenarios {
 namespace {
@@ -258,19 +258,6 @@ const char* config_key(const HfReader& config, std::string_view field) {
   return nullptr;
 }
 
-std::string read_file(const std::filesystem::path& path) {
-  const auto fail = [&](const std::string& why) { throw InputError(path.string() + ": error: " + why + "\n"); };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail("is a directory; name its config.json");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) fail("cannot be read");
-  std::string text(kLargestHfConfig + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) fail("cannot be read");
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return text;
-}
-
 }  // namespace
 
 ModelSpec import_hf_config(std::string_view json, const std::string& file, const std::string& name) {
@@ -292,7 +279,7 @@ ModelSpec load_hf_config(const std::filesystem::path& path) {
   std::string name = path.stem().string();
   const std::string folder = path.parent_path().filename().string();
   if (name == "config" && !folder.empty() && folder != "." && folder != "..") name = folder;
-  return import_hf_config(read_file(path), path.string(), name);
+  return import_hf_config(read_file(path, kLargestHfConfig), path.string(), name);
 }
 
 }  // namespace scenarios

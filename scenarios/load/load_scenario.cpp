@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iostream>
-#include <sstream>
-#include <system_error>
 
+#include "scenarios/load/read_file.h"
 #include "scenarios/load/sections.h"
 #include "scenarios/user_words.h"
 #include "strategies/build_program.h"
@@ -16,7 +13,7 @@
 namespace scenarios {
 namespace {
 
-constexpr std::streamsize kMaximumFileBytes = (std::streamsize{1} << 20) + 1;  // parse_yaml refuses more than 1 MiB
+constexpr std::size_t kMaximumFileBytes = std::size_t{1} << 20;  // parse_yaml refuses more
 constexpr std::array<std::string_view, 3> kLaterSections{"failures", "execute", "candidates"};
 
 /// The root without `section.key`.
@@ -159,14 +156,6 @@ void check_together(const Value& root, Sections& sections, Diagnostics& diagnost
   }
 }
 
-std::string read_stream(std::istream& stream, const std::string& file) {
-  std::string text(static_cast<std::size_t>(kMaximumFileBytes), '\0');
-  stream.read(text.data(), kMaximumFileBytes);
-  if (stream.bad()) throw InputError(file + ": error: reading failed\n");
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return text;
-}
-
 }  // namespace
 
 Place place_of(const Value& root, std::string_view path) {
@@ -215,16 +204,8 @@ Scenario load_scenario_text(const std::string& text, const std::string& file, co
 
 Scenario load_scenario(const std::filesystem::path& path, const Catalog& catalog,
                        const std::vector<Override>& overrides) {
-  if (path == "-") return load_scenario_text(read_stream(std::cin, "-"), "-", ".", catalog, overrides);
-  std::error_code problem;
-  const std::filesystem::file_status status = std::filesystem::status(path, problem);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    throw InputError(path.string() + ": error: there is no such file\n");
-  }
-  if (std::filesystem::is_directory(status)) throw InputError(path.string() + ": error: this is a directory\n");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw InputError(path.string() + ": error: the file cannot be opened\n");
-  return load_scenario_text(read_stream(stream, path.string()), path.string(), path.parent_path(), catalog, overrides);
+  const std::filesystem::path folder = path == "-" ? "." : path.parent_path();
+  return load_scenario_text(read_file(path, kMaximumFileBytes), path.string(), folder, catalog, overrides);
 }
 
 }  // namespace scenarios

@@ -162,7 +162,10 @@ TEST(LoadScenarioTest, FilesThatCannotBeRead) {
 
 class ModelFileTest : public testing::Test {
  protected:
-  ModelFileTest() : folder_(std::filesystem::path(testing::TempDir()) / "model_file_test") {
+  // Tests of one fixture may run at the same time.
+  ModelFileTest()
+      : folder_(std::filesystem::path(testing::TempDir()) /
+                (std::string("model_file_test.") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::create_directories(folder_);
   }
   ~ModelFileTest() override { std::filesystem::remove_all(folder_); }

@@ -59,7 +59,8 @@ TEST(MemoryText, DoesNotFit) {
   MemoryPrediction tight = memory(1, 0);
   tight.fits = false;
   tight.capacity_bytes = 21 * kGiB;
-  EXPECT_THAT(memory_text(scenario(), tight), HasSubstr("  DOES NOT FIT: 0.75 GiB too much on the heaviest stage; all else"));
+  EXPECT_THAT(memory_text(scenario(), tight),
+              HasSubstr("  DOES NOT FIT: 0.75 GiB too much on the heaviest stage; all else"));
 }
 
 /// The stages whose rows are shown.

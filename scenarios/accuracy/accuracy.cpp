@@ -1,0 +1,191 @@
+#include "scenarios/accuracy/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "scenarios/accuracy/run_scenario.h"
+#include "scenarios/predict/check_scale.h"
+#include "sim/step_simulation.h"
+#include "strategies/build_program.h"
+
+namespace scenarios {
+namespace {
+
+double step_seconds(const Scenario& scenario) {
+  const strategies::Program program =
+      strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
+  const sim::Prices prices = price_scenario(scenario, program);
+  return static_cast<double>(sim::simulate_blocks(program, prices).step_ns) * 1e-9;
+}
+
+RowResult predict_row(std::size_t index, const MeasuredRun& run, const Catalog& catalog) {
+  RowResult row;
+  row.run = index;
+  std::variant<RunScenario, Skipped> made = scenario_of(run, catalog);
+  if (const auto* skipped = std::get_if<Skipped>(&made)) {
+    row.skipped = skipped->reason;
+    return row;
+  }
+  auto& [scenario, usual_software, usual_network, recompute_unknown] = std::get<RunScenario>(made);
+  row.usual_software = usual_software;
+  row.usual_network = usual_network;
+  row.predicted_s = step_seconds(scenario);
+  row.error = std::log(row.predicted_s / *run.step_s);
+  if (recompute_unknown) {
+    scenario.plan.recompute = strategies::Recompute::kFull;
+    row.full_recompute_s = step_seconds(scenario);
+  }
+  return row;
+}
+
+using Selection = std::function<bool(const MeasuredRun&)>;
+
+/// The baseline's step is proportional to model FLOPs / (GPUs x peak): this is that, without its constant.
+double ideal_seconds(const MeasuredRun& run, const Catalog& catalog) {
+  const Scenario scenario = std::get<RunScenario>(scenario_of(run, catalog)).scenario;
+  const strategies::TokenFlops flops = strategies::training_flops_per_token(scenario.model, run.sequence_length);
+  const double tokens = static_cast<double>(run.global_batch) * static_cast<double>(run.sequence_length);
+  return (flops.dense + flops.attention) * tokens /
+         (static_cast<double>(run.gpus) * scenario.gpu.peak(scenario.training.precision).value());
+}
+
+class Scorer {
+ public:
+  Scorer(AccuracyReport& report, const Catalog& catalog) : report_(report) {
+    fit_baseline(catalog);
+    weigh_buyers();
+  }
+
+  ErrorSummary of(const Selection& selected, bool buyer_weights = false) const {
+    std::vector<RowError> errors;
+    for (const RowResult& row : report_.rows) {
+      const MeasuredRun& run = report_.runs[row.run];
+      if (!row.scored() || !selected(run)) continue;
+      errors.push_back({row.error, baseline_[row.run], run.group, buyer_weights ? weight_[row.run] : 1});
+    }
+    return summarise(errors);
+  }
+
+  /// At least 7B parameters, 16 GPUs, sequences of 2048; tensor ranks within one NVLink domain. Inputs only.
+  static bool buyer(const MeasuredRun& run) {
+    const double layer = static_cast<double>(run.hidden) * static_cast<double>(run.hidden) * 2 +
+                         2.0 * static_cast<double>(run.hidden * run.kv_heads * run.head_dim) +
+                         (run.mlp == "swiglu" ? 3.0 : 2.0) * static_cast<double>(run.hidden * run.ffn);
+    const double parameters = layer * static_cast<double>(run.layers) +
+                              (run.tied_embeddings ? 1.0 : 2.0) * static_cast<double>(run.vocabulary * run.hidden);
+    return parameters >= 7e9 && run.gpus >= 16 && run.tensor <= std::max<std::int64_t>(run.nvlink_domain, 1) &&
+           run.sequence_length >= 2048;
+  }
+
+ private:
+  static std::string key(const MeasuredRun& run) { return run.family + "|" + run.gpu; }
+
+  /// One constant MFU per (family, GPU): the one whose median error is zero.
+  void fit_baseline(const Catalog& catalog) {
+    baseline_.resize(report_.runs.size());
+    std::map<std::string, std::vector<std::pair<double, double>>> ratios;
+    for (const RowResult& row : report_.rows) {
+      if (!row.scored()) continue;
+      const MeasuredRun& run = report_.runs[row.run];
+      baseline_[row.run] = std::log(ideal_seconds(run, catalog) / *run.step_s);
+      ratios[key(run)].emplace_back(*baseline_[row.run], 1.0);
+    }
+    for (const RowResult& row : report_.rows) {
+      if (!row.scored()) continue;
+      *baseline_[row.run] -= weighted_quantile(ratios[key(report_.runs[row.run])], 0.5);
+    }
+  }
+
+  /// Each (family, model, GPU) of the buyer subset weighs the same.
+  void weigh_buyers() {
+    weight_.resize(report_.runs.size(), 1);
+    std::map<std::string, int> count;
+    const auto cell = [](const MeasuredRun& run) { return run.family + "|" + run.model_name + "|" + run.gpu; };
+    for (const RowResult& row : report_.rows) {
+      const MeasuredRun& run = report_.runs[row.run];
+      if (row.scored() && buyer(run)) ++count[cell(run)];
+    }
+    for (const RowResult& row : report_.rows) {
+      const MeasuredRun& run = report_.runs[row.run];
+      if (row.scored() && buyer(run)) weight_[row.run] = 1.0 / count[cell(run)];
+    }
+  }
+
+  AccuracyReport& report_;
+  std::vector<std::optional<double>> baseline_;
+  std::vector<double> weight_;
+};
+
+void count_rows(AccuracyReport& report) {
+  for (const RowResult& row : report.rows) {
+    if (!row.skipped.empty()) {
+      ++report.skipped[row.skipped];
+      continue;
+    }
+    report.usual_software += row.usual_software ? 1 : 0;
+    report.usual_network += row.usual_network ? 1 : 0;
+  }
+}
+
+void score_families(AccuracyReport& report, const Scorer& scorer) {
+  std::set<std::string> names;
+  for (const MeasuredRun& run : report.runs) names.insert(run.family);
+  for (const std::string& name : names) {
+    FamilyAccuracy family{name, scorer.of([&](const MeasuredRun& run) { return run.family == name; }), 0, 0};
+    for (const RowResult& row : report.rows) {
+      const MeasuredRun& run = report.runs[row.run];
+      if (run.family != name || !row.full_recompute_s) continue;
+      ++family.bracketed;
+      const auto [low, high] = std::minmax(row.predicted_s, *row.full_recompute_s);
+      if (low <= *run.step_s && *run.step_s <= high) ++family.inside;
+    }
+    report.bracketed += family.bracketed;
+    report.inside += family.inside;
+    report.families.push_back(family);
+  }
+}
+
+void score_splits(AccuracyReport& report, const Scorer& scorer) {
+  for (const char* quality : {"A", "B", "C"}) {
+    report.qualities.push_back(
+        {std::string("quality ") + quality, scorer.of([&](const MeasuredRun& run) { return run.quality == quality; })});
+  }
+  for (std::int64_t low = 1; low <= 10'000; low *= 10) {
+    report.splits.push_back({fmt::format("GPUs {} to {}", low, low * 10 - 1), scorer.of([low](const MeasuredRun& run) {
+                               return run.gpus >= low && run.gpus < low * 10;
+                             })});
+  }
+  for (const auto& [low, high] : {std::pair{1, 1}, std::pair{2, 3}, std::pair{4, 7}, std::pair{8, 1'000'000}}) {
+    const std::string name = high == low    ? fmt::format("micro-batch {}", low)
+                             : high > 1'000 ? fmt::format("micro-batch {} or more", low)
+                                            : fmt::format("micro-batch {} to {}", low, high);
+    report.splits.push_back({name, scorer.of([low, high](const MeasuredRun& run) {
+                               return *run.micro_batch >= low && *run.micro_batch <= high;
+                             })});
+  }
+  report.splits.push_back({"tensor > 8", scorer.of([](const MeasuredRun& run) { return run.tensor > 8; })});
+  report.splits.push_back({"pipeline > 1", scorer.of([](const MeasuredRun& run) { return run.pipeline > 1; })});
+}
+
+}  // namespace
+
+AccuracyReport evaluate(std::vector<MeasuredRun> runs, const Catalog& catalog) {
+  AccuracyReport report;
+  report.runs = std::move(runs);
+  for (std::size_t i = 0; i < report.runs.size(); ++i) report.rows.push_back(predict_row(i, report.runs[i], catalog));
+  count_rows(report);
+  const Scorer scorer(report, catalog);
+  score_families(report, scorer);
+  score_splits(report, scorer);
+  report.total = scorer.of([](const MeasuredRun&) { return true; });
+  report.buyer = scorer.of(Scorer::buyer, true);
+  return report;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,93 @@
+#include "scenarios/cli/verb_accuracy.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "scenarios/accuracy/accuracy_report.h"
+#include "scenarios/load/diagnostics.h"
+#include "scenarios/load/read_file.h"
+#include "scenarios/report/write_file.h"
+
+namespace scenarios {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* kHelp =
+    "usage: trainyard accuracy RUNS.csv [MORE.csv] [options]\n\n"
+    "Predicts every measured run of the tables and scores the predictions: error = ln(predicted / measured). Runs "
+    "that\n"
+    "this version cannot predict are counted by reason. docs/accuracy.md lists the columns and defines the "
+    "figures.\n\n";
+
+po::options_description shown_options() {
+  po::options_description options("options", 120);
+  options.add_options()("json", po::bool_switch(), "one JSON object on standard output, nothing else")(
+      "per-row", po::value<std::string>()->value_name("OUT.csv"), "write one line per run")(
+      "report", po::value<std::string>()->value_name("FILE.html"), "write a scatter plot")(
+      "catalog", po::value<std::string>()->value_name("DIR"),
+      "lay your own files DIR/KIND/NAME.yaml over the catalogue")("help,h", po::bool_switch(), "this text");
+  return options;
+}
+
+po::variables_map parse(const std::vector<std::string>& arguments, const po::options_description& shown) {
+  po::options_description all;
+  all.add(shown).add_options()("runs", po::value<std::vector<std::string>>());
+  po::positional_options_description positions;
+  positions.add("runs", -1);
+  po::variables_map given;
+  try {
+    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(arguments).options(all).positional(positions).style(style).run(), given);
+    po::notify(given);
+  } catch (const po::error& error) {
+    throw InputError(fmt::format("error: {}\n  see trainyard accuracy --help\n", error.what()));
+  }
+  return given;
+}
+
+std::string read_table(const std::string& file) {
+  constexpr std::size_t kLargest = std::size_t{1} << 26;
+  std::string text = read_file(file, kLargest);
+  if (text.size() <= kLargest) return text;
+  throw InputError(fmt::format("{}: error: more than {} bytes are too many for a table\n", file, kLargest));
+}
+
+std::vector<MeasuredRun> read_all(const std::vector<std::string>& files) {
+  std::vector<MeasuredRun> runs;
+  for (const std::string& file : files) {
+    std::vector<MeasuredRun> more = read_runs(parse_csv(read_table(file), file));
+    runs.insert(runs.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return runs;
+}
+
+}  // namespace
+
+int run_accuracy(const std::vector<std::string>& arguments) {
+  const po::options_description shown = shown_options();
+  const po::variables_map given = parse(arguments, shown);
+  if (given["help"].as<bool>()) {
+    std::ostringstream text;
+    text << kHelp << shown;
+    fmt::print("{}", text.str());
+    return 0;
+  }
+  if (given.count("runs") == 0) {
+    throw InputError("error: no table given\n  write trainyard accuracy RUNS.csv ('-' reads standard input)\n");
+  }
+  std::optional<std::filesystem::path> overlay;
+  if (given.count("catalog") > 0) overlay = given["catalog"].as<std::string>();
+  const AccuracyReport report = evaluate(read_all(given["runs"].as<std::vector<std::string>>()), Catalog(overlay));
+  if (given.count("per-row") > 0) write_file(given["per-row"].as<std::string>(), accuracy_csv(report));
+  if (given.count("report") > 0) write_file(given["report"].as<std::string>(), accuracy_html(report));
+  fmt::print("{}", given["json"].as<bool>() ? accuracy_json(report) : accuracy_text(report));
+  return 0;
+}
+
+}  // namespace scenarios
