@@ -246,11 +246,11 @@ void assign_roles(Program& program) {
 }  // namespace
 
 Program build_program(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
-                      const Implementation& stack) {
+                      const Implementation& implementation) {
   for (const PlanFinding& finding : check_plan(model, training, plan)) {
     if (!finding.warning) throw std::invalid_argument(finding.path + ": " + finding.message);
   }
-  const Implementation implementation = for_precision(stack, training);
+  const Implementation made = for_precision(implementation, training);
   const Schedule& schedule = *find_schedule(plan.schedule);
   const ScheduleShape shape{plan.pipeline, plan.chunks,
                             static_cast<int>(training.global_batch / (plan.data * plan.micro_batch))};
@@ -261,15 +261,15 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.samples_per_step = training.global_batch;
   program.tokens_per_step = training.global_batch * training.sequence_length;
   const PlanGroups groups = add_groups(program, model, plan);
-  const Shapes shapes = shapes_of(model, training, plan, implementation);
+  const Shapes shapes = shapes_of(model, training, plan, made);
   const std::vector<int> split = split_layers(model.layers, plan);
   program.roles.resize(static_cast<std::size_t>(plan.pipeline));
   for (int s = 0; s < plan.pipeline; ++s) {
     Role& role = program.roles[static_cast<std::size_t>(s)];
     role.name = "stage " + std::to_string(s);
     role.stage = s;
-    StageParameters parameters(role, shapes, plan, implementation);
-    Stage stage{model, training, plan, implementation, shapes, groups, role, parameters, {}, {}, {}, {}};
+    StageParameters parameters(role, shapes, plan, made);
+    Stage stage{model, training, plan, made, shapes, groups, role, parameters, {}, {}, {}, {}};
     StageBuilder(program, stage, split, schedule, shape).build();
   }
   assign_roles(program);

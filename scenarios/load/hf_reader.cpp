@@ -26,8 +26,8 @@ std::string syntax_message(std::string_view what) {
   return "broken JSON: " + std::string(what.substr(0, what.find("; last read: '")));
 }
 
-[[noreturn]] void refuse_at(Diagnostics& diagnostics, Place place, std::string message) {
-  diagnostics.error(place, std::move(message));
+[[noreturn]] void refuse_at(Diagnostics& diagnostics, Place place, const std::string& message) {
+  diagnostics.error(place, message);
   throw InputError(diagnostics.print());
 }
 
@@ -179,8 +179,8 @@ std::vector<std::string> HfReader::texts(const char* key) {
   return words;
 }
 
-void HfReader::error(const char* key, std::string message, std::string advice) {
-  state_->diagnostics.error(state_->place(key), std::move(message), std::move(advice));
+void HfReader::error(const char* key, const std::string& message, const std::string& advice) {
+  state_->diagnostics.error(state_->place(key), message, advice);
 }
 
 bool HfReader::failed() const { return state_->diagnostics.has_errors(); }

@@ -41,7 +41,7 @@ class HfReader {
   std::vector<std::string> texts(const char* key);
 
   /// A finding at `key`, or without a place when the key is null or absent.
-  void error(const char* key, std::string message, std::string advice = "");
+  void error(const char* key, const std::string& message, const std::string& advice = "");
   bool failed() const;
   /// Throws InputError with all findings.
   [[noreturn]] void refuse() const;

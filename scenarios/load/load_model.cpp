@@ -164,8 +164,8 @@ std::optional<ModelSpec> load_model(const Value& map, const std::string& name, D
   model.extra_prediction_layers = static_cast<int>(reader.integer("extra_prediction_layers", 0, 100).value_or(0));
   reader.finish();
   if (error_count(diagnostics) > errors_before) return std::nullopt;
-  for (strategies::ModelDefect& defect : strategies::check_model(model)) {
-    diagnostics.error(place_of(reader, defect.field), std::move(defect.message), std::move(defect.advice));
+  for (const strategies::ModelDefect& defect : strategies::check_model(model)) {
+    diagnostics.error(place_of(reader, defect.field), defect.message, defect.advice);
   }
   return error_count(diagnostics) > errors_before ? std::nullopt : std::optional(model);
 }

@@ -118,7 +118,7 @@ TEST(StepResult, MeanOfManyRanksOverALongStepDoesNotOverflow) {
   strategies::Program program = tests::empty_program(1, 2, 1);
   program.role_of_rank.assign(1'000'001, 0);
   program.role_of_rank.back() = 1;
-  constexpr std::int64_t kStep = 400'000'000'000'000;   // 111 hours
+  constexpr std::int64_t kStep = 400'000'000'000'000;  // 111 hours
   const std::vector<RoleObservation> roles{observation(0, kStep, kStep, 0), observation(0, kStep, kStep, 0)};
   EXPECT_EQ(of(step_result(program, roles).mean, TimeKind::kCompute), kStep);
 }
