@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "scenarios/accuracy/run_scenario.h"
+#include "scenarios/load/diagnostics.h"
 #include "scenarios/predict/check_scale.h"
 #include "sim/step_simulation.h"
 #include "strategies/build_program.h"
@@ -21,12 +22,17 @@ double step_seconds(const Scenario& scenario) {
   const strategies::Program program =
       strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
   const sim::Prices prices = price_scenario(scenario, program);
+  check_duration(scenario, program, prices);
   return static_cast<double>(sim::simulate_blocks(program, prices).step_ns) * 1e-9;
 }
 
 RowResult predict_row(std::size_t index, const MeasuredRun& run, const Catalog& catalog) {
   RowResult row;
   row.run = index;
+  if (!run.step_s || *run.step_s <= 0) {
+    row.skipped = "no measured step";
+    return row;
+  }
   std::variant<RunScenario, Skipped> made = scenario_of(run, catalog);
   if (const auto* skipped = std::get_if<Skipped>(&made)) {
     row.skipped = skipped->reason;
@@ -35,12 +41,19 @@ RowResult predict_row(std::size_t index, const MeasuredRun& run, const Catalog& 
   auto& [scenario, usual_software, usual_network, recompute_unknown] = std::get<RunScenario>(made);
   row.usual_software = usual_software;
   row.usual_network = usual_network;
-  row.predicted_s = step_seconds(scenario);
-  row.error = std::log(row.predicted_s / *run.step_s);
-  if (recompute_unknown) {
-    scenario.plan.recompute = strategies::Recompute::kFull;
-    row.full_recompute_s = step_seconds(scenario);
+  try {
+    row.predicted_s = step_seconds(scenario);
+    if (recompute_unknown) {
+      scenario.plan.recompute = strategies::Recompute::kFull;
+      row.full_recompute_s = step_seconds(scenario);
+    }
+  } catch (const InputError&) {  // one absurd row must not cost the others their score
+    RowResult skipped;
+    skipped.run = index;
+    skipped.skipped = "too large to simulate";
+    return skipped;
   }
+  row.error = std::log(row.predicted_s / *run.step_s);
   return row;
 }
 
@@ -156,12 +169,13 @@ void score_splits(AccuracyReport& report, const Scorer& scorer) {
     report.qualities.push_back(
         {std::string("quality ") + quality, scorer.of([&](const MeasuredRun& run) { return run.quality == quality; })});
   }
-  for (std::int64_t low = 1; low <= 10'000; low *= 10) {
+  for (std::int64_t low = 1; low <= 1'000'000; low *= 10) {
     report.splits.push_back({fmt::format("GPUs {} to {}", low, low * 10 - 1), scorer.of([low](const MeasuredRun& run) {
                                return run.gpus >= low && run.gpus < low * 10;
                              })});
   }
-  for (const auto& [low, high] : {std::pair{1, 1}, std::pair{2, 3}, std::pair{4, 7}, std::pair{8, 1'000'000}}) {
+  for (const auto& range : {std::pair{1, 1}, std::pair{2, 3}, std::pair{4, 7}, std::pair{8, 1'000'000}}) {
+    const int low = range.first, high = range.second;  // clang 14 captures no structured bindings
     const std::string name = high == low    ? fmt::format("micro-batch {}", low)
                              : high > 1'000 ? fmt::format("micro-batch {} or more", low)
                                             : fmt::format("micro-batch {} to {}", low, high);

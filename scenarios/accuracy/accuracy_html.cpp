@@ -85,21 +85,24 @@ std::string accuracy_html(const AccuracyReport& report) {
   std::size_t colour = 0;
   for (const FamilyAccuracy& family : report.families) {
     if (family.errors.rows == 0) continue;
+    // More families than colours: the others are rings.
+    const char* kind = colour < kColours.size() ? "dot" : "ring";
     const char* fill = kColours[colour++ % kColours.size()];
     for (const RowResult& row : report.rows) {
       const MeasuredRun& run = report.runs[row.run];
       if (!row.scored() || run.family != family.family) continue;
-      points += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"><title>{} {:+.1f} %</title></circle>)",
-                            scale.x(*run.step_s), scale.y(row.predicted_s), fill, escaped(run.id), 100 * row.error);
+      points += fmt::format(
+          R"(<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3" color="{}"><title>{} {:+.1f} %</title></circle>)", kind,
+          scale.x(*run.step_s), scale.y(row.predicted_s), fill, escaped(run.id), 100 * row.error);
     }
-    legend += fmt::format(R"(<li><b style="background:{}"></b>{}: {} rows, median {:.1f} %</li>)", fill,
+    legend += fmt::format(R"(<li><b class="{}" style="color:{}"></b>{}: {} rows, median {:.1f} %</li>)", kind, fill,
                           escaped(family.family), family.errors.rows, 100 * family.errors.median);
   }
   return fmt::format(
       R"(<!doctype html><html lang="en"><meta charset="utf-8"><title>Trainyard: predicted and measured steps</title>
 <style>body{{font:14px sans-serif;margin:24px}}svg{{max-width:100%}}.grid{{stroke:#ddd;fill:none}}.equal{{stroke:#333}}
-.near{{stroke:#999;stroke-dasharray:4 4}}circle{{fill-opacity:.6}}li{{list-style:none}}
-b{{display:inline-block;width:12px;height:12px;margin-right:6px}}pre{{overflow-x:auto}}</style>
+.near{{stroke:#999;stroke-dasharray:4 4}}circle.dot{{fill:currentColor;fill-opacity:.6}}circle.ring{{fill:none;stroke:currentColor}}ul{{padding:0}}li{{list-style:none}}
+b{{display:inline-block;width:6px;height:6px;border:2px solid;border-radius:5px;margin-right:6px}}b.dot{{background:currentColor}}pre{{overflow-x:auto}}</style>
 <h1>Predicted and measured steps</h1>
 <svg viewBox="0 0 {0} {0}" width="{0}" height="{0}"><clipPath id="plot"><rect x="{1}" y="{1}" width="{2}" height="{2}"/></clipPath>{3}{4}</svg>
 <ul>{5}</ul><pre>{6}</pre></html>

@@ -47,7 +47,8 @@ std::string accuracy_json(const AccuracyReport& report) {
                   {"recompute_unknown", {{"n", report.bracketed}, {"inside", report.inside}}},
                   {"usual_software", report.usual_software},
                   {"usual_network", report.usual_network}};
-  return json.dump(2) + "\n";
+  // The words of a table may be any bytes.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace scenarios

@@ -22,6 +22,16 @@ std::vector<std::string> cells(const std::string& name, const ErrorSummary& erro
           errors.shape ? percent(*errors.shape) : "-"};
 }
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 std::string errors_text(const AccuracyReport& report) {
   std::vector<std::vector<std::string>> rows{{"family", "rows", "median %", "p90 %", "bias %", "skill", "shape %"}};
   for (const FamilyAccuracy& family : report.families) {
@@ -60,11 +70,12 @@ std::string accuracy_csv(const AccuracyReport& report) {
   for (const RowResult& row : report.rows) {
     const MeasuredRun& run = report.runs[row.run];
     const std::string measured = run.step_s ? fmt::format("{:g}", *run.step_s) : "";
+    text += fmt::format("{},{},{},", csv_cell(run.id), csv_cell(run.family), measured);
     if (!row.skipped.empty()) {
-      text += fmt::format("{},{},{},,,,{}\n", run.id, run.family, measured, row.skipped);
+      text += fmt::format(",,,{}\n", csv_cell(row.skipped));
       continue;
     }
-    text += fmt::format("{},{},{},{:.6g},{},{:.2f},\n", run.id, run.family, measured, row.predicted_s,
+    text += fmt::format("{:.6g},{},{:.2f},\n", row.predicted_s,
                         row.full_recompute_s ? fmt::format("{:.6g}", *row.full_recompute_s) : "", 100 * row.error);
   }
   return text;

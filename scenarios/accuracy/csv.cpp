@@ -25,10 +25,9 @@ class CsvParser {
       CsvRow next = row();
       if (next.cells.size() == 1 && next.cells.front().empty()) continue;  // an empty line
       if (next.cells.size() != table.columns.size()) {
-        line_ = next.line;
-        column_ = 1;
-        fail(fmt::format("the row has {} cells, the header {}", next.cells.size(), table.columns.size()),
-             "a comma inside a cell needs quotes");
+        fail_at(next.line, 1,
+                fmt::format("the row has {} cells, the header {}", next.cells.size(), table.columns.size()),
+                "a comma inside a cell needs quotes");
       }
       table.rows.push_back(std::move(next));
     }
@@ -36,17 +35,20 @@ class CsvParser {
   }
 
  private:
+  [[noreturn]] void fail_at(int line, int column, const std::string& message, const std::string& advice) const {
+    throw InputError(fmt::format("{}:{}:{}: error: {}\n  {}\n", file_, line, column, message, advice));
+  }
   [[noreturn]] void fail(const std::string& message, const std::string& advice) const {
-    throw InputError(fmt::format("{}:{}:{}: error: {}\n  {}\n", file_, line_, column_, message, advice));
+    fail_at(line_, column_, message, advice);
   }
 
   void check_header(const std::vector<std::string>& columns) {
-    line_ = column_ = 1;
     std::vector<std::string> sorted = columns;
     std::ranges::sort(sorted);
+    if (sorted.front().empty()) fail_at(1, 1, "a column has no name", "name every column");
     const auto twice = std::ranges::adjacent_find(sorted);
-    if (twice != sorted.end()) fail(fmt::format("column '{}' stands twice", shortened(*twice)), "rename one of them");
-    if (sorted.front().empty()) fail("a column has no name", "name every column");
+    if (twice == sorted.end()) return;
+    fail_at(1, 1, fmt::format("column '{}' stands twice", shortened(*twice)), "rename one of them");
   }
 
   char take() {
@@ -74,6 +76,7 @@ class CsvParser {
         take();
         return next;
       }
+      if (end == '\r') fail("a carriage return without a line feed", "end lines with LF or CR LF");
       if (end != ',') fail("text after a closing quote", "double the quotes inside a cell: \"\"");
     }
   }
@@ -102,9 +105,7 @@ class CsvParser {
         return value;
       }
     }
-    line_ = line;
-    column_ = column;
-    fail("the quote is never closed", "end the cell with a quote");
+    fail_at(line, column, "the quote is never closed", "end the cell with a quote");
   }
 
   std::string_view text_;

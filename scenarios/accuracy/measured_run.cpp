@@ -3,18 +3,35 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <sstream>
 
 #include "scenarios/load/diagnostics.h"
 
 namespace scenarios {
 namespace {
 
+/// The columns that are read; `outcome` too where it is there, in memory tables.
+constexpr const char* kColumns =
+    "id family software software_version_or_date model_name layers hidden heads kv_heads head_dim ffn mlp vocab "
+    "tied_embeddings position norm experts mla seq_len gpu gpus gpus_per_node nvlink_domain inter_node dp tp pp cp ep "
+    "vpp pp_schedule sequence_parallel zero_stage micro_batch global_batch precision flash_attention recompute offload "
+    "overlap_dp measured_step_s measured_peak_memory_gib measured_allocated_gib memory_kind quality group flags";
+
+void check_columns(const CsvTable& table) {
+  std::istringstream columns(kColumns);
+  for (std::string column; columns >> column;) {
+    if (table.find(column)) continue;
+    throw InputError(fmt::format("{}:1:1: error: column '{}' is missing\n  docs/accuracy.md lists the columns\n",
+                                 table.file, column));
+  }
+}
+
 /// Reads the cells of one row by column name.
 class RowReader {
  public:
   RowReader(const CsvTable& table, const CsvRow& row) : table_(table), row_(row) {}
 
-  const std::string& text(std::string_view column) const { return row_.cells[index(column)]; }
+  const std::string& text(std::string_view column) const { return row_.cells[table_.find(column).value()]; }
   std::string optional_text(std::string_view column) const { return table_.find(column) ? text(column) : ""; }
 
   std::optional<double> number(std::string_view column) const {
@@ -46,12 +63,6 @@ class RowReader {
   }
 
  private:
-  std::size_t index(std::string_view column) const {
-    const std::optional<std::size_t> found = table_.find(column);
-    if (found) return *found;
-    throw InputError(fmt::format("{}:1:1: error: column '{}' is missing\n  docs/accuracy.md lists the columns\n",
-                                 table_.file, column));
-  }
   [[noreturn]] void fail(std::string_view column, std::string_view expected) const {
     throw InputError(fmt::format("{}:{}: error: column '{}' holds '{}'\n  expected {}\n", table_.file, row_.line,
                                  column, shortened(text(column)), expected));
@@ -105,6 +116,7 @@ void read_layout(const RowReader& row, MeasuredRun& run) {
 }  // namespace
 
 std::vector<MeasuredRun> read_runs(const CsvTable& table) {
+  check_columns(table);
   std::vector<MeasuredRun> runs;
   for (const CsvRow& cells : table.rows) {
     const RowReader row(table, cells);

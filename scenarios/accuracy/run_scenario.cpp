@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
 #include <optional>
+#include <stdexcept>
 
+#include "hw_models/cluster_check.h"
+#include "scenarios/load/diagnostics.h"
+#include "scenarios/load/model_limits.h"
 #include "scenarios/load/sections.h"
 #include "strategies/build_program.h"
 
@@ -69,20 +74,65 @@ std::optional<std::string> stack_of(const MeasuredRun& run) {
   return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
 }
 
+/// A word of another table than ours must not pass for the word that happens to come last in a choice.
+std::optional<std::string> unknown_word(const MeasuredRun& run) {
+  struct Cell {
+    const char* column;
+    const std::string& word;
+    std::initializer_list<std::string_view> known;
+  };
+  for (const Cell& cell :
+       {Cell{"mlp", run.mlp, {"swiglu", "gelu", "squared-relu"}},
+        Cell{"position", run.position, {"rope", "learned", "alibi"}}, Cell{"norm", run.norm, {"rmsnorm", "layernorm"}},
+        Cell{"schedule", run.schedule, {"", "1f1b", "interleaved"}},
+        Cell{"recompute", run.recompute, {"", "none", "selective", "full"}}}) {
+    if (std::ranges::find(cell.known, cell.word) != cell.known.end()) continue;
+    return cell.word.empty() ? fmt::format("{} unknown", cell.column)
+                             : fmt::format("{} {}", cell.column, shortened(cell.word));
+  }
+  return std::nullopt;
+}
+
+/// Sizes that no run had; larger ones would not fit the types they are computed in.
+bool sizes_are_believable(const MeasuredRun& run) {
+  constexpr std::int64_t kMostRanks = 1'000'000, kMostChunks = 1'000, kLargestBatch = 100'000'000;
+  constexpr std::int64_t kLongestSequence = 16'777'216, kLargestMicroBatch = 1'000'000;
+  struct Size {
+    std::int64_t value, most;
+  };
+  return std::ranges::all_of(std::initializer_list<Size>{{run.layers, kMostLayers},
+                                                         {run.hidden, kWidest},
+                                                         {run.heads, kMostHeads},
+                                                         {run.kv_heads, kMostHeads},
+                                                         {run.head_dim, kWidest},
+                                                         {run.ffn, kWidestMlp},
+                                                         {run.vocabulary, kLargestVocabulary},
+                                                         {run.sequence_length, kLongestSequence},
+                                                         {run.gpus, kMostRanks},
+                                                         {run.gpus_per_node, kMostRanks},
+                                                         {run.data, kMostRanks},
+                                                         {run.tensor, kMostRanks},
+                                                         {run.pipeline, kMostRanks},
+                                                         {run.chunks, kMostChunks},
+                                                         {*run.micro_batch, kLargestMicroBatch},
+                                                         {run.global_batch, kLargestBatch}},
+                             [](const Size& size) { return size.value <= size.most; });
+}
+
 /// Everything about the run alone that this version does not model.
 std::optional<std::string> unsupported(const MeasuredRun& run) {
-  if (!run.step_s || *run.step_s <= 0) return "no measured step";
   if (run.experts > 0) return "mixture of experts";
   if (run.latent) return "latent attention";
   if (run.context > 1) return "context parallelism";
   if (run.expert > 1) return "expert parallelism";
   if (!run.zero) return "sharding unknown";
   if (*run.zero > 1) return fmt::format("ZeRO {}", *run.zero);
-  if (run.precision != "bf16" && run.precision != "fp16") return "precision " + run.precision;
-  if (run.schedule.starts_with("zb-")) return "schedule " + run.schedule;
+  if (run.precision != "bf16" && run.precision != "fp16") return "precision " + shortened(run.precision);
+  if (const auto word = unknown_word(run)) return word;
   if (!run.offload.empty() && run.offload != "none") return "offload";
-  if (!run.micro_batch || run.global_batch == 0) return "micro-batch unknown";
+  if (run.micro_batch.value_or(0) == 0 || run.global_batch == 0) return "micro-batch unknown";
   if (run.gpus == 0 || run.data == 0) return "GPU count unknown";
+  if (!sizes_are_believable(run)) return "sizes out of range";
   return std::nullopt;
 }
 
@@ -131,32 +181,46 @@ strategies::PlanSpec plan_of(const MeasuredRun& run) {
   return plan;
 }
 
-/// "8x200Gb/s IB" -> (8, 200); "total 800Gb/s per node" -> (0, 800): Gb/s of the whole node; nullopt without a rate.
-std::optional<std::pair<int, double>> network_rate(const std::string& text) {
+struct NetworkRate {
+  int nics = 0;               ///< 0 = not said
+  double gigabits_per_s = 0;  ///< of one NIC, or of the whole node
+  bool of_the_whole_node = false;
+};
+
+/// The number that ends before `end`; 0 without one.
+double number_before(std::string_view text, std::size_t end) {
+  std::size_t begin = end;
+  while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9') --begin;
+  double number = 0;
+  std::from_chars(text.data() + begin, text.data() + end, number);
+  return number;
+}
+
+/// "8x200Gb/s IB": 8 NICs of 200; "IB 200Gb/s": NICs of 200; "total 800Gb/s per node". nullopt without a rate.
+std::optional<NetworkRate> network_rate(const std::string& text) {
   const std::size_t unit = text.find("Gb/s");
   if (unit == std::string::npos) return std::nullopt;
-  std::size_t begin = unit;
-  while (begin > 0 && (std::isdigit(static_cast<unsigned char>(text[begin - 1])) != 0)) --begin;
-  double rate = 0;
-  std::from_chars(text.data() + begin, text.data() + unit, rate);
-  int nics = 0;
-  if (begin >= 2 && text[begin - 1] == 'x') nics = text[begin - 2] - '0';
-  if (rate <= 0) return std::nullopt;
-  return std::pair{nics, rate};
+  NetworkRate rate;
+  rate.gigabits_per_s = number_before(text, unit);
+  const std::size_t times = text.find_last_not_of("0123456789", unit == 0 ? 0 : unit - 1);
+  constexpr double kMostNics = 100;
+  if (times != std::string::npos && text[times] == 'x') {
+    rate.nics = static_cast<int>(std::min(number_before(text, times), kMostNics));
+  }
+  rate.of_the_whole_node = rate.nics == 0 && text.find("per node") != std::string::npos;
+  if (rate.gigabits_per_s <= 0 || rate.gigabits_per_s > 1e6) return std::nullopt;
+  return rate;
 }
 
 /// Sets NICs and fabric; false when the run does not say and the node's own are taken.
 bool set_network(const MeasuredRun& run, const Catalog& catalog, hw_models::ClusterSpec& cluster) {
   hw_models::NodeSpec& node = cluster.node;
-  const std::optional<std::pair<int, double>> rate = network_rate(run.inter_node);
+  const std::optional<NetworkRate> rate = network_rate(run.inter_node);
   std::string name = usual_fabric(node);
   if (rate) {
-    if (rate->first > 0) {
-      node.nics = rate->first;
-      node.nic_bandwidth = hw_models::BytesPerSecond(rate->second * 1e9 / 8);
-    } else if (node.nics > 0) {
-      node.nic_bandwidth = hw_models::BytesPerSecond(rate->second * 1e9 / 8 / node.nics);
-    }
+    if (rate->nics > 0) node.nics = rate->nics;
+    const double shared_by = rate->of_the_whole_node ? std::max(node.nics, 1) : 1;
+    node.nic_bandwidth = hw_models::BytesPerSecond(rate->gigabits_per_s * 1e9 / 8 / shared_by);
     for (const Named& kind : kFabrics) {
       if (run.inter_node.find(kind.from) == std::string::npos) continue;
       const bool slow = node.nic_bandwidth.value() < 20e9, middle = node.nic_bandwidth.value() < 40e9;
@@ -170,7 +234,7 @@ bool set_network(const MeasuredRun& run, const Catalog& catalog, hw_models::Clus
     if (run.inter_node.find("OPA") != std::string::npos) name = "opa-100";
   }
   if (const auto fabric = catalog.fabric(name)) cluster.fabric = *fabric;
-  return rate.has_value() || run.inter_node == "none";
+  return rate.has_value();
 }
 
 std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const Catalog& catalog, bool& known_network) {
@@ -178,6 +242,7 @@ std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const C
   if (!name) return std::nullopt;
   hw_models::ClusterSpec cluster;
   cluster.node = catalog.node(*name).value();
+  cluster.node.gpu = run.gpu;
   // Fewer GPUs than a node has: the rest of the node is idle.
   if (run.gpus < cluster.node.gpus) {
     cluster.node.gpus = static_cast<int>(run.gpus);
@@ -187,8 +252,21 @@ std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const C
     if (cluster.node.scale_up_domain <= run.gpus_per_node) cluster.node.gpus = static_cast<int>(run.gpus_per_node);
   }
   cluster.nodes = static_cast<int>((run.gpus + cluster.node.gpus - 1) / cluster.node.gpus);
-  known_network = set_network(run, catalog, cluster) || cluster.nodes == 1;
+  const bool one_domain = cluster.nodes == 1 || (cluster.node.scale_up == hw_models::ScaleUpKind::kSwitch &&
+                                                 run.gpus <= cluster.node.scale_up_domain);
+  known_network = set_network(run, catalog, cluster) || one_domain;  // nothing leaves the domain
   return cluster;
+}
+
+/// "node.nics" when the nodes of the run cannot form a cluster.
+std::optional<std::string> cluster_defect(const hw_models::ClusterSpec& cluster) {
+  try {
+    hw_models::check(cluster);
+    return std::nullopt;
+  } catch (const std::invalid_argument& problem) {  // "node.nics: what is wrong"
+    const std::string_view text = problem.what();
+    return std::string(text.substr(0, text.find(": ")));
+  }
 }
 
 }  // namespace
@@ -202,6 +280,7 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   const auto cluster = cluster_of(run, catalog, known_network);
   const auto gpu = catalog.gpu(run.gpu);
   if (!cluster || !gpu) return Skipped{"GPU not in the catalogue"};
+  if (const auto defect = cluster_defect(*cluster)) return Skipped{"cluster: " + *defect};
   scenario.cluster = *cluster;
   scenario.gpu = *gpu;
   result.usual_network = !known_network;
@@ -221,6 +300,9 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   scenario.plan = plan_of(run);
   result.recompute_unknown = run.recompute.empty();
   if (scenario.plan.ranks() != run.gpus) return Skipped{"layout does not multiply to the GPUs"};
+  for (const strategies::ModelDefect& defect : strategies::check_model(scenario.model)) {
+    return Skipped{"model: " + defect.field};
+  }
   for (const strategies::PlanFinding& finding :
        strategies::check_plan(scenario.model, scenario.training, scenario.plan)) {
     if (!finding.warning) return Skipped{"plan: " + finding.path};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "scenarios/accuracy/accuracy_report.h"
+#include "scenarios/accuracy/memory_report.h"
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/load/read_file.h"
 #include "scenarios/report/write_file.h"
@@ -27,7 +28,8 @@ constexpr const char* kHelp =
 
 po::options_description shown_options() {
   po::options_description options("options", 120);
-  options.add_options()("json", po::bool_switch(), "one JSON object on standard output, nothing else")(
+  options.add_options()("memory", po::bool_switch(), "score memory and the verdicts fit or out of memory, not time")(
+      "json", po::bool_switch(), "one JSON object on standard output, nothing else")(
       "per-row", po::value<std::string>()->value_name("OUT.csv"), "write one line per run")(
       "report", po::value<std::string>()->value_name("FILE.html"), "write a scatter plot")(
       "catalog", po::value<std::string>()->value_name("DIR"),
@@ -67,6 +69,22 @@ std::vector<MeasuredRun> read_all(const std::vector<std::string>& files) {
   return runs;
 }
 
+void score_memory(const po::variables_map& given, std::vector<MeasuredRun> runs, const Catalog& catalog) {
+  if (given.count("report") > 0) {
+    throw InputError("error: --report draws step times\n  leave out --report or --memory\n");
+  }
+  const MemoryAccuracy report = evaluate_memory(std::move(runs), catalog);
+  if (given.count("per-row") > 0) write_file(given["per-row"].as<std::string>(), memory_accuracy_csv(report));
+  fmt::print("{}", given["json"].as<bool>() ? memory_accuracy_json(report) : memory_accuracy_text(report));
+}
+
+void score_time(const po::variables_map& given, std::vector<MeasuredRun> runs, const Catalog& catalog) {
+  const AccuracyReport report = evaluate(std::move(runs), catalog);
+  if (given.count("per-row") > 0) write_file(given["per-row"].as<std::string>(), accuracy_csv(report));
+  if (given.count("report") > 0) write_file(given["report"].as<std::string>(), accuracy_html(report));
+  fmt::print("{}", given["json"].as<bool>() ? accuracy_json(report) : accuracy_text(report));
+}
+
 }  // namespace
 
 int run_accuracy(const std::vector<std::string>& arguments) {
@@ -83,10 +101,9 @@ int run_accuracy(const std::vector<std::string>& arguments) {
   }
   std::optional<std::filesystem::path> overlay;
   if (given.count("catalog") > 0) overlay = given["catalog"].as<std::string>();
-  const AccuracyReport report = evaluate(read_all(given["runs"].as<std::vector<std::string>>()), Catalog(overlay));
-  if (given.count("per-row") > 0) write_file(given["per-row"].as<std::string>(), accuracy_csv(report));
-  if (given.count("report") > 0) write_file(given["report"].as<std::string>(), accuracy_html(report));
-  fmt::print("{}", given["json"].as<bool>() ? accuracy_json(report) : accuracy_text(report));
+  const Catalog catalog(overlay);
+  const bool memory = given["memory"].as<bool>();
+  (memory ? score_memory : score_time)(given, read_all(given["runs"].as<std::vector<std::string>>()), catalog);
   return 0;
 }
 

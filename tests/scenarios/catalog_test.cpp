@@ -261,11 +261,11 @@ TEST(CatalogOverlay, DefectsOfAllFilesAtOnce) {
 TEST(CatalogOverlay, EntriesThatAreNoReadableFiles) {
   const Folder folder;
   fs::create_directories(folder.path() / "gpus/x.yaml");
-  EXPECT_EQ(error_of(folder.path()), (folder.path() / "gpus/x.yaml").string() + ": error: not a file\n");
+  EXPECT_EQ(error_of(folder.path()), (folder.path() / "gpus/x.yaml").string() + ": error: this is a directory\n");
   fs::remove(folder.path() / "gpus/x.yaml");
   folder.write("gpus/x.yaml", std::string(2 << 20, '#'));
-  EXPECT_EQ(error_of(folder.path()),
-            (folder.path() / "gpus/x.yaml").string() + ": error: 2097152 bytes are too many for a catalogue file\n");
+  EXPECT_EQ(error_of(folder.path()), (folder.path() / "gpus/x.yaml").string() +
+                                         ": error: more than 1048576 bytes are too many for a catalogue file\n");
 }
 
 }  // namespace

@@ -24,6 +24,10 @@ const std::string kExample = "scenarios/examples/tiny-cpu.yaml";
 std::vector<std::string> options_of(std::string_view verb) {
   std::vector<std::string> options{"--json", "--catalog", "--help"};
   if (verb == "catalog") return options;
+  if (verb == "accuracy") {
+    options.insert(options.end(), {"--memory", "--per-row", "--report"});
+    return options;
+  }
   options.insert(options.end(), {"--set", "--quiet"});
   for (const UserWord& word : user_words()) options.push_back("--" + std::string(word.word));
   if (verb == "simulate") options.emplace_back("--trace");
@@ -88,7 +92,7 @@ TEST_P(EveryVerb, RefusesUnknownAndAbbreviatedOptions) {
 
 TEST_P(EveryVerb, JsonIsOneObjectAndNothingElse) {
   std::vector<std::string> arguments{GetParam(), "--json"};
-  if (GetParam() != "catalog") arguments.push_back(kExample);
+  if (GetParam() != "catalog") arguments.push_back(GetParam() == "accuracy" ? "tests/data/runs_small.csv" : kExample);
   const RunResult run = run_binary(arguments);
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.error, "");

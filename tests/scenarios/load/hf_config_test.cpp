@@ -232,7 +232,7 @@ TEST(HfConfig, FilesThatCannotBeRead) {
     }
   };
   EXPECT_THAT(message(kFixtures), HasSubstr("error: this is a directory"));
-  EXPECT_THAT(message(kFixtures / "absent.json"), HasSubstr("error: cannot be read"));
+  EXPECT_THAT(message(kFixtures / "absent.json"), HasSubstr("error: there is no such file"));
   EXPECT_THAT(message(kFixtures / "broken.json"), StartsWith((kFixtures / "broken.json").string() + ":5:14: error"));
 }
 
