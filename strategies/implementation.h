@@ -18,6 +18,10 @@ struct Implementation {
   bool fused_cross_entropy = true;
   bool fused_elementwise = true;            ///< bias + activation, bias + dropout + add in one pass
   bool fused_gradient_accumulation = true;  ///< the weight-gradient product adds into the gradient buffer itself
+  bool half_gradients_until_end = false;    ///< not fused: the products stay until the whole backward is done
+  bool separate_buckets = false;            ///< unsharded replicas reduce through buckets of their own (torch DDP)
+  bool copies_keys_and_values = false;      ///< behind the rotation, while the projection's output stays alive
+  bool layers_by_cost = false;              ///< stages are balanced with the LM head counted by its products
   bool overlap_gradient_reduce = true;      ///< buckets start inside the last backward
   bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
   bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "strategies/model.h"
 #include "strategies/plan.h"
 
 namespace strategies {
@@ -13,6 +14,10 @@ namespace strategies {
 /// take the place of one layer.
 /// Precondition: at least as many places - layers, and two more when those are counted - as virtual stages.
 std::vector<int> split_layers(int layers, const PlanSpec& plan);
+
+/// nanotron's split: a layer costs 4 hidden x query width + 3 hidden x ffn, the LM head vocabulary x hidden, nothing
+/// else counts. A stage takes layers until the sum passes its share of the total; stages at the end may get none.
+std::vector<int> split_layers_by_cost(const ModelSpec& model, int stages);
 
 /// True when split_layers has to hand out a remainder.
 bool split_is_uneven(int layers, const PlanSpec& plan);

@@ -292,6 +292,9 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
     implementation.attention =
         *run.flash_attention ? hw_models::AttentionKernel::kFlash : hw_models::AttentionKernel::kUnfused;
   }
+  // Runs say when they train with dropout; its masks are kept.
+  const std::size_t dropout = run.flags.find("dropout=");
+  if (dropout != std::string::npos) implementation.dropout = !run.flags.substr(dropout + 8).starts_with("0.0");
   if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;
   scenario.model = model_of(run);
   scenario.training.sequence_length = run.sequence_length;

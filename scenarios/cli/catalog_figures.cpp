@@ -119,6 +119,10 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("fused cross-entropy", "fused_cross_entropy", stack.fused_cross_entropy);
   rows.add("fused elementwise", "fused_elementwise", stack.fused_elementwise);
   rows.add("fused gradient accumulation", "fused_gradient_accumulation", stack.fused_gradient_accumulation);
+  rows.add("half gradients until end", "half_gradients_until_end", stack.half_gradients_until_end);
+  rows.add("separate buckets", "separate_buckets", stack.separate_buckets);
+  rows.add("copies keys and values", "copies_keys_and_values", stack.copies_keys_and_values);
+  rows.add("layers by cost", "layers_by_cost", stack.layers_by_cost);
   rows.add("overlap gradient reduce", "overlap_gradient_reduce", stack.overlap_gradient_reduce);
   rows.add("overlap parameter gather", "overlap_parameter_gather", stack.overlap_parameter_gather);
   rows.add("overlap weight gradient", "overlap_weight_gradient", stack.overlap_weight_gradient);

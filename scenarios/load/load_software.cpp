@@ -29,6 +29,10 @@ struct Switch {
 constexpr Switch kSwitches[] = {
     {"dropout", &Implementation::dropout},
     {"fused_cross_entropy", &Implementation::fused_cross_entropy},
+    {"half_gradients_until_end", &Implementation::half_gradients_until_end},
+    {"separate_buckets", &Implementation::separate_buckets},
+    {"copies_keys_and_values", &Implementation::copies_keys_and_values},
+    {"layers_by_cost", &Implementation::layers_by_cost},
     {"fused_elementwise", &Implementation::fused_elementwise},
     {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
     {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},

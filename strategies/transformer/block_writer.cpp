@@ -119,6 +119,7 @@ void BlockWriter::free(BufferId buffer) {
 }
 
 std::uint32_t BlockWriter::finish() {
+  for (const BufferId buffer : until_end_) free(buffer);
   role_.blocks.push_back(std::move(block_));
   return static_cast<std::uint32_t>(role_.blocks.size()) - 1;
 }

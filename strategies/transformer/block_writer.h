@@ -42,6 +42,8 @@ class BlockWriter {
   void add_dependence(OperationId operation, OperationId on) { block_.operations[operation.value].after.push_back(on); }
   /// `buffer` is freed by the last operation written.
   void free(BufferId buffer);
+  /// `buffer` is freed by the last operation of the block.
+  void free_at_end(BufferId buffer) { until_end_.push_back(buffer); }
   /// The last operation written on the compute lane, if any.
   std::optional<OperationId> last_compute() const { return last_compute_; }
   OperationId last() const { return OperationId{static_cast<std::uint32_t>(block_.operations.size()) - 1}; }
@@ -63,6 +65,7 @@ class BlockWriter {
 
   std::vector<Use> use_;                                                   ///< by buffer, in this block
   std::map<std::string, std::vector<BufferId>, std::less<>> temporaries_;  ///< of the role, by name
+  Buffers until_end_;
   int layer_ = -1;
   Phase phase_ = Phase::kOther;
 };

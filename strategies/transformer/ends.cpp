@@ -1,5 +1,7 @@
 #include "strategies/transformer/ends.h"
 
+#include <utility>
+
 #include "strategies/transformer/layer_parts.h"
 
 namespace strategies {
@@ -67,7 +69,12 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   const Moved gathered = gather_stream(writer, stage, gradient);
   gathered.await(writer);
   const Parameter& table = stage.parameters.find("embedding.weight");
-  writer.compute(embedding_kernel(stage, true), "embedding-backward", {gathered.buffer}, {table.gradient});
+  BlockWriter::Buffers written{table.gradient};
+  if (stage.implementation.half_gradients_until_end) {
+    written.push_back(writer.temporary("product", table.elements * stage.shapes.activation_bytes));
+    writer.free_at_end(written.back());
+  }
+  writer.compute(embedding_kernel(stage, true), "embedding-backward", {gathered.buffer}, std::move(written));
   writer.free(gradient);
   if (gathered.buffer != gradient) writer.free(gathered.buffer);
   if (stage.parameters.contains("embedding.position")) buckets.ready(stage.parameters.find("embedding.position"));
@@ -96,9 +103,11 @@ void write_head_forward(BlockWriter& writer, const Stage& stage) {
   } else {
     const std::int64_t elements = s.tokens * s.vocabulary;
     const auto wide = static_cast<std::int64_t>(hw_models::info(stage.implementation.logits).bytes);
+    const BufferId widened = writer.temporary("logits-wide", elements * wide);
     writer.compute(Elementwise{ElementwiseKind::kCast, elements, elements * s.activation_bytes, elements * wide, false},
-                   "logits-cast", {logits}, {stage.probabilities});
-    writer.compute(cross_entropy(stage, false), "cross-entropy", {stage.probabilities}, {stage.probabilities});
+                   "logits-cast", {logits}, {widened});
+    writer.compute(cross_entropy(stage, false), "cross-entropy", {widened}, {stage.probabilities});
+    writer.free(widened);
   }
   writer.free(logits);
   if (!stage.tensor_parallel()) return;

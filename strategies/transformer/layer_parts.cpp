@@ -111,7 +111,7 @@ void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parame
     writer.compute(kernel, label + "-wgrad", {dy, x}, {product});
     writer.compute(Elementwise{ElementwiseKind::kAdd, out * in, product_bytes + sum_bytes, sum_bytes, true},
                    label + "-accumulate", {product, weight.gradient}, {weight.gradient});
-    writer.free(product);
+    stage.implementation.half_gradients_until_end ? writer.free_at_end(product) : writer.free(product);
   }
   writer.at(writer.layer(), phase);
 }

@@ -94,6 +94,9 @@ std::int64_t StageParameters::updated_elements() const {
 void StageParameters::add_optimizer_state() {
   // AdamW: momentum and variance in fp32, and an fp32 master copy unless the weights are fp32 themselves.
   const bool master = implementation_.master_weights && shapes_.activation != hw_models::DType::kFp32;
+  if (implementation_.separate_buckets && plan_.zero == 0 && plan_.data * plan_.context > 1) {
+    add_buffer(role_, "buckets", bytes_of(elements(), shapes_.activation), Holds::kGradients, Lifetime::kStatic);
+  }
   optimizer_state_ =
       add_buffer(role_, "optimizer", updated_elements() * (master ? 12 : 8), Holds::kOptimizerState, Lifetime::kStatic);
 }

@@ -31,13 +31,16 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   LayerBuffers b;
   b.input = add("input", stream, true);
   b.attention_normed = add("attention.normed", stream, !full);
-  b.qkv = add("attention.qkv", wide * s.qkv, !full);
+  const std::int64_t copied = stage.implementation.copies_keys_and_values ? 2 * s.kv_heads * s.head_dim : 0;
+  b.qkv = add("attention.qkv", wide * (s.qkv + copied), !full);
   b.context = add("attention.context", wide * s.query, !full);
   b.softmax = add("attention.softmax", softmax_bytes(stage), softmax_kept);
   b.middle = add("middle", stream, !full);
   b.mlp_normed = add("mlp.normed", stream, !full);
   b.up = add("mlp.up", wide * s.up, !full);
-  b.activated = add("mlp.activated", wide * s.ffn, !full);
+  // A gate in passes of its own keeps its activated half as well as the product.
+  const bool gate_kept = stage.model.gated_mlp && !stage.implementation.fused_elementwise;
+  b.activated = add("mlp.activated", wide * s.ffn * (gate_kept ? 2 : 1), !full);
   if (stage.implementation.dropout) {
     b.attention_mask = add("attention.mask", s.tokens_between * s.hidden, !full);
     b.mlp_mask = add("mlp.mask", s.tokens_between * s.hidden, !full);

@@ -383,6 +383,30 @@ TEST(BuildProgram, TheEndsMayHaveAStageToThemselves) {
   EXPECT_EQ(fingerprint(build_program(model, training, plan, unpadded())), fingerprint(counted));
 }
 
+// nanotron: half-precision gradients of all weights stand beside the fp32 ones until a backward ends, and replicas
+// without ZeRO reduce through buckets of their own.
+TEST(BuildProgram, GradientsOfUnfusedStacksStayUntilTheBackwardEnds) {
+  Implementation implementation = unpadded();
+  implementation.fused_gradient_accumulation = false;
+  implementation.half_gradients_until_end = implementation.separate_buckets = true;
+  PlanSpec plan;
+  plan.data = 2;
+  const Role role = build_program(small_model(), small_training(), plan, implementation).roles.front();
+  const std::int64_t elements = count_parameters(small_model()).total;
+  EXPECT_EQ(held(role, Holds::kGradients), (4 + 2) * elements);
+  std::int64_t products = 0;
+  const Block& backward = role.blocks[role.schedule[1].block];
+  ASSERT_EQ(backward.kind, BlockKind::kBackward);
+  for (const BufferId freed : backward.operations.back().frees) {
+    if (role.buffers[freed.value].name == "product") products += role.buffers[freed.value].size.value();
+  }
+  std::int64_t norms = 0;
+  for (const Buffer& buffer : role.buffers) {
+    if (buffer.holds == Holds::kWeights && buffer.name.find("norm") != std::string::npos) norms += buffer.size.value();
+  }
+  EXPECT_EQ(products, 2 * elements - norms);
+}
+
 TEST(BuildProgram, RefusesAnImpossiblePlan) {
   PlanSpec plan;
   plan.tensor = 3;

@@ -40,6 +40,20 @@ TEST(LayerSplit, OwnSplitIsTaken) {
   EXPECT_FALSE(split_is_uneven(8, own));
 }
 
+// Llama 1B of the nanotron runs: 16 layers of 4 x 2048 + 3 x 8192 = 32768, a head of 131072: 20 layers' worth in all.
+// Two stages of 10: the first takes layers until it passes 10, that is 11. Four of 5: 6, 5, 5, and none is left.
+TEST(LayerSplit, ByCostTheHeadWeighsItsVocabulary) {
+  ModelSpec model;
+  model.layers = 16;
+  model.heads = 32;
+  model.head_dim = 64;
+  model.ffn = 8192;
+  model.vocabulary = 131'072;
+  EXPECT_EQ(split_layers_by_cost(model, 1), (std::vector<int>{16}));
+  EXPECT_EQ(split_layers_by_cost(model, 2), (std::vector<int>{11, 5}));
+  EXPECT_EQ(split_layers_by_cost(model, 4), (std::vector<int>{6, 5, 5, 0}));
+}
+
 TEST(LayerSplit, AlwaysAddsUp) {
   for (int layers = 1; layers <= 40; ++layers) {
     for (const int stages : {1, 2, 3, 5, 8}) {
