@@ -1,7 +1,8 @@
 // duration of compute:    kernel_cost at the sustained clock + software.kernel_gap
 // duration of collective: Network::collective on the worst layout among the groups that hold ranks of the role
 // duration of send:       Network::send, the worst over the ranks of the role
-// issue:                  software.kernel_launch, software.collective_launch; one launch for a whole graph block
+// issue:                  software.kernel_launch, software.collective_launch (and collective_member for every member of
+//                         the group when the job spans nodes); one launch for a whole graph block
 #include "sim/price_program.h"
 
 #include <algorithm>
@@ -68,6 +69,8 @@ Seconds host_time(strategies::HostReason reason, const hw_models::SoftwareSpec& 
 
 /// Prices one operation of one role.
 struct Pricing {
+  const strategies::Program& program;
+  bool spans_nodes = false;
   const hw_models::SoftwareSpec& software;
   KernelPrices& kernels;
   CollectivePrices& collectives;
@@ -82,9 +85,14 @@ struct Pricing {
   }
   OperationPrice operator()(const strategies::Collective& collective) const {
     const CollectiveEstimate estimate = collectives.of(collective, role);
-    return {.issue_ns = nanoseconds(software.collective_launch),
-            .duration_ns = nanoseconds(estimate.time),
-            .algorithm = estimate.algorithm};
+    const int members = spans_nodes
+                            ? program.groups[collective.group.value].size(
+                                  program.views[static_cast<std::size_t>(program.groups[collective.group.value].view)])
+                            : 0;
+    return {
+        .issue_ns = nanoseconds(software.collective_launch + software.collective_member * static_cast<double>(members)),
+        .duration_ns = nanoseconds(estimate.time),
+        .algorithm = estimate.algorithm};
   }
   OperationPrice operator()(const strategies::Send& send) const {
     return {.issue_ns = nanoseconds(software.collective_launch), .duration_ns = nanoseconds(sends.of(send, role))};
@@ -146,7 +154,7 @@ Prices price_program(const strategies::Program& program, const hw_models::Cluste
   Prices prices;
   prices.input_samples_per_ns = training.input_samples_per_s.value_or(0) * 1e-9;
   for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-    const Pricing pricing{software, kernels, collectives, sends, role};
+    const Pricing pricing{program, cluster.spec().nodes > 1, software, kernels, collectives, sends, role};
     std::vector<std::vector<OperationPrice>> blocks;
     for (const strategies::Block& block : program.roles[role].blocks) blocks.push_back(price_block(block, pricing));
     prices.of.push_back(std::move(blocks));

@@ -262,7 +262,8 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.tokens_per_step = training.global_batch * training.sequence_length;
   const PlanGroups groups = add_groups(program, model, plan);
   const Shapes shapes = shapes_of(model, training, plan, implementation);
-  const std::vector<int> split = split_layers(model.layers, plan);
+  const std::vector<int> split =
+      implementation.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
   program.roles.resize(static_cast<std::size_t>(plan.pipeline));
   for (int s = 0; s < plan.pipeline; ++s) {
     Role& role = program.roles[static_cast<std::size_t>(s)];

@@ -24,7 +24,7 @@ hw_models::Attention attention_kernel(const Stage& stage, bool backward) {
 /// Batched products want heads outermost, the projections want them side by side: unfused attention copies between the
 /// two layouts. Flash kernels take both.
 void write_layout_copy(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t columns) {
-  if (stage.implementation.attention == hw_models::AttentionKernel::kFlash) return;
+  if (stage.implementation.attention != hw_models::AttentionKernel::kUnfused) return;
   const std::int64_t elements = stage.shapes.tokens * columns;
   const std::int64_t bytes = elements * stage.shapes.activation_bytes;
   writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, false}, "attention-layout", {buffer},
