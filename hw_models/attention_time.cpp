@@ -46,7 +46,7 @@ constexpr double kAmpereInstructionRate = 4.65e12;
 /// kernel in cuBLAS 11 and run on the vector units at this share of the peak. Fitted: BLOOM's 96 heads of 150 against
 /// the heads of 144 and 128 beside them (bigscience runs).
 constexpr std::int64_t kAlignedElements = 8;
-constexpr double kVectorProductShare = 0.6;
+constexpr double kVectorProductShare = 0.55;
 
 struct Sizes {
   double sequences, heads, kv_heads, queries, keys, width, value_width, element;

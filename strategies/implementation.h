@@ -22,6 +22,7 @@ struct Implementation {
   bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
   bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients
   bool blocking_sends = false;              ///< compute waits for its own send
+  bool blocking_receives = false;           ///< the host waits for each pipeline message before it issues anything else
   bool balance_stages = false;              ///< layers are dealt out by matrix sizes, the LM head counted (nanotron)
   bool scatter_gather_messages =
       false;                   ///< without sequence parallelism: each tensor rank sends its share, receivers gather

@@ -135,6 +135,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("overlap parameter gather", "overlap_parameter_gather", stack.overlap_parameter_gather);
   rows.add("overlap weight gradient", "overlap_weight_gradient", stack.overlap_weight_gradient);
   rows.add("blocking sends", "blocking_sends", stack.blocking_sends);
+  rows.add("blocking receives", "blocking_receives", stack.blocking_receives);
   rows.add("balance stages", "balance_stages", stack.balance_stages);
   rows.add("scatter-gather messages", "scatter_gather_messages", stack.scatter_gather_messages);
   rows.add("master weights", "master_weights", stack.master_weights);
@@ -191,6 +192,7 @@ std::vector<Figure> figures(const hw_models::NodeSpec& node) {
   rows.add("GPUs per PCIe switch", "gpus_per_pcie_switch", node.gpus_per_pcie_switch);
   rows.add("NUMA domains", "numa_domains", node.numa_domains);
   rows.add("PCIe bandwidth", "pcie_bandwidth", node.pcie_bandwidth);
+  rows.add("host speed", "host_speed", node.host_speed);
   rows.add("PCIe latency", "pcie_latency", node.pcie_latency);
   rows.add("overhead power", "overhead_power", node.overhead_power);
   rows.push("USD per hour", "usd_per_hour", node.usd_per_hour > 0 ? fmt::format("{:.2f}", node.usd_per_hour) : "",

@@ -35,6 +35,7 @@ constexpr Switch kSwitches[] = {
     {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
     {"overlap_weight_gradient", &Implementation::overlap_weight_gradient},
     {"blocking_sends", &Implementation::blocking_sends},
+    {"blocking_receives", &Implementation::blocking_receives},
     {"balance_stages", &Implementation::balance_stages},
     {"scatter_gather_messages", &Implementation::scatter_gather_messages},
     {"master_weights", &Implementation::master_weights},

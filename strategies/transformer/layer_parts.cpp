@@ -184,6 +184,11 @@ void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId
   const Shapes& s = stage.shapes;
   const std::int64_t elements = s.tokens * s.ffn;
   const std::int64_t wide = s.tokens * s.up * s.activation_bytes;
+  if (!stage.implementation.fused_elementwise && stage.model.gated_mlp) {  // the gate's product, and gate and up joined
+    writer.compute(
+        Elementwise{ElementwiseKind::kCopy, s.tokens * s.up, 2 * wide + elements * s.activation_bytes, 2 * wide, true},
+        "gate-product-backward", {up, activated_gradient}, {activated_gradient});
+  }
   writer.compute(
       Elementwise{activation_kind(stage.model), s.tokens * s.up, wide + elements * s.activation_bytes, wide, true},
       "activation-backward", {up, activated_gradient}, {up_gradient});

@@ -27,6 +27,26 @@ TEST(LayerSplit, RemainderGoesAfterTheFirstStageAndReachesTheLastLate) {
   EXPECT_TRUE(split_is_uneven(126, plan(16)));
 }
 
+/// Llama-3.2 1B: a layer holds 4 x 2048^2 + 3 x 2048 x 8192 weights, the head of 131,072 tokens as much as four layers.
+TEST(LayerSplit, BalancedByMatricesWithTheHead) {
+  ModelSpec model;
+  model.layers = 16;
+  model.hidden = 2048;
+  model.heads = 32;
+  model.kv_heads = 8;
+  model.head_dim = 64;
+  model.ffn = 8192;
+  model.vocabulary = 131'072;
+  EXPECT_EQ(balanced_split(model, plan(1)), (std::vector<int>{16}));
+  EXPECT_EQ(balanced_split(model, plan(2)), (std::vector<int>{11, 5}));
+  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{6, 5, 5, 0}));
+  model.vocabulary = 0;
+  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{5, 4, 4, 3}));
+  PlanSpec own = plan(2);
+  own.layers_per_stage = {9, 7};
+  EXPECT_EQ(balanced_split(model, own), own.layers_per_stage);
+}
+
 TEST(LayerSplit, EmbeddingAndLossTakeALayersPlace) {
   EXPECT_EQ(split_layers(30, plan(4, 1, true)), (std::vector<int>{7, 8, 8, 7}));
   EXPECT_FALSE(split_is_uneven(30, plan(4, 1, true)));
