@@ -37,6 +37,17 @@ constexpr double kTwoTileRate = 1e13;
 /// Backward recomputes Q K^T and forms dV, dP, dQ, dK: five matmuls for the forward's two.
 constexpr double kBackwardFlops = 2.5;
 
+/// FlashAttention-2 issues Ampere's mma.sync. Later SMs keep it at this rate: on H100 it reaches 0.62 of the 7.5
+/// TFLOP/s of wgmma (Luo et al., arXiv:2402.13499), as FlashAttention-2 does beside -3 (arXiv:2407.08608, Fig. 5-6:
+/// forward 0.55 to 0.65, backward 0.6).
+constexpr double kAmpereInstructionRate = 4.65e12;
+
+/// Batched products whose heads do not start on 16-byte boundaries (head size no multiple of 8) find no tensor-core
+/// kernel in cuBLAS 11 and run on the vector units at this share of the peak. Fitted: BLOOM's 96 heads of 150 against
+/// the heads of 144 and 128 beside them (bigscience runs).
+constexpr std::int64_t kAlignedElements = 8;
+constexpr double kVectorProductShare = 0.6;
+
 struct Sizes {
   double sequences, heads, kv_heads, queries, keys, width, value_width, element;
 
@@ -75,7 +86,10 @@ KernelCost flash_cost(const Attention& attention, const GpuSpec& gpu) {
   double flops = 2 * sizes.square() * (sizes.width + sizes.value_width);
   if (attention.causal) flops /= 2;
   if (attention.backward) flops *= kBackwardFlops;
-  const double share = attention.backward ? kBackwardShare : kForwardShare;
+  double share = attention.backward ? kBackwardShare : kForwardShare;
+  if (attention.kernel == AttentionKernel::kFlash2) {
+    share *= std::min(1.0, kAmpereInstructionRate * gpu.multiprocessors / peak);
+  }
   const double rate = peak * gpu.matrix_efficiency * share * width_efficiency((sizes.width + sizes.value_width) / 2);
   const bool two_tiles = gpu.peak(DType::kBf16).value() / gpu.multiprocessors > kTwoTileRate && !attention.backward;
   const double rows = two_tiles ? 2 * kRows : kRows;
@@ -105,6 +119,16 @@ KernelCost score_cost(const Attention& attention, const GpuSpec& gpu) {
   return cost;
 }
 
+KernelCost product_cost(const Matmul& matmul, const Attention& attention, const GpuSpec& gpu) {
+  KernelCost cost = matmul_cost(matmul, gpu);
+  const bool half = info(matmul.dtype).bytes == 2;
+  const bool aligned = attention.head_dim % kAlignedElements == 0 && attention.value_dim % kAlignedElements == 0;
+  if (half && !aligned && gpu.vector_peak.value() > 0) {
+    cost.time = std::max(cost.time, kKernelRamp + cost.flops / (gpu.vector_peak * kVectorProductShare));
+  }
+  return cost;
+}
+
 KernelCost unfused_cost(const Attention& attention, const GpuSpec& gpu) {
   const std::int64_t batch = attention.batch * attention.heads;
   const DType dtype = attention.dtype;
@@ -119,7 +143,7 @@ KernelCost unfused_cost(const Attention& attention, const GpuSpec& gpu) {
   const int repeats = attention.backward ? 2 : 1;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (const Matmul& matmul : {scores, values}) {
-      const KernelCost cost = matmul_cost(matmul, gpu);
+      const KernelCost cost = product_cost(matmul, attention, gpu);
       total.time += cost.time;
       total.flops += cost.flops;
       traffic += static_cast<double>(cost.traffic.value());
@@ -133,7 +157,7 @@ KernelCost unfused_cost(const Attention& attention, const GpuSpec& gpu) {
 }  // namespace
 
 KernelCost attention_cost(const Attention& attention, const GpuSpec& gpu) {
-  return attention.kernel == AttentionKernel::kFlash ? flash_cost(attention, gpu) : unfused_cost(attention, gpu);
+  return attention.kernel == AttentionKernel::kUnfused ? unfused_cost(attention, gpu) : flash_cost(attention, gpu);
 }
 
 }  // namespace hw_models

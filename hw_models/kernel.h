@@ -20,7 +20,9 @@ struct Matmul {
   bool operator==(const Matmul&) const = default;
 };
 
-enum class AttentionKernel : std::uint8_t { kFlash, kUnfused };
+/// kFlash: written for the GPU it runs on (FlashAttention-3, cuDNN); kFlash2: FlashAttention-2, with the tensor-core
+/// instructions of Ampere; kUnfused: batched matmuls and softmax passes.
+enum class AttentionKernel : std::uint8_t { kFlash, kFlash2, kUnfused };
 
 /// Softmax(Q K^T / sqrt(d)) V per head. `causal` halves the FLOPs of a flash kernel; an unfused kernel computes the
 /// whole square and moves the score matrix through memory.

@@ -31,6 +31,7 @@ struct NodeSpec {
   int numa_domains = 2;
   BytesPerSecond pcie_bandwidth{};  ///< payload rate of a x16 slot (PCIe 4: 24 GB/s), per direction
   Seconds pcie_latency{};           ///< one hop
+  double host_speed = 1;            ///< issuing kernels, beside hosts of 2023 (Sapphire Rapids, Genoa)
   Watts overhead_power{};           ///< the node without its GPUs, under load
   double usd_per_hour = 0;          ///< on demand, whole node; 0 = unknown
   std::string price_date;

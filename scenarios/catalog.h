@@ -27,6 +27,7 @@ struct CatalogFile {
 struct SoftwareStack {
   strategies::Implementation implementation;
   hw_models::SoftwareSpec prices;
+  std::string usual_node;  ///< where its published runs were made, for runs that do not name their network; may be ""
 };
 
 class Catalog {

@@ -1,7 +1,8 @@
 // duration of compute:    kernel_cost at the sustained clock + software.kernel_gap
 // duration of collective: Network::collective on the worst layout among the groups that hold ranks of the role
 // duration of send:       Network::send, the worst over the ranks of the role
-// issue:                  software.kernel_launch, software.collective_launch; one launch for a whole graph block
+// issue:                  software.kernel_launch, software.collective_launch (and collective_member for every member of
+//                         a tensor-parallel group when the job spans nodes); one launch for a whole graph block
 #include "sim/price_program.h"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ Seconds host_time(strategies::HostReason reason, const hw_models::SoftwareSpec& 
     case strategies::HostReason::kLossRead:
     case strategies::HostReason::kGradientNorm:
     case strategies::HostReason::kBlockingSend:
+    case strategies::HostReason::kBlockingReceive:
       return software.synchronize;
     case strategies::HostReason::kStepOverhead:
       return software.step_overhead;
@@ -68,29 +70,43 @@ Seconds host_time(strategies::HostReason reason, const hw_models::SoftwareSpec& 
 
 /// Prices one operation of one role.
 struct Pricing {
+  const strategies::Program& program;
+  bool spans_nodes = false;
+  double host_speed = 1;
   const hw_models::SoftwareSpec& software;
   KernelPrices& kernels;
   CollectivePrices& collectives;
   SendPrices& sends;
   std::uint32_t role = 0;
 
+  std::int64_t launch_ns(Seconds launch) const { return nanoseconds(launch / host_speed); }
+
+  /// What tensor-parallel layers add to each of their collectives.
+  std::int64_t members_ns(const strategies::Operation& operation) const {
+    const auto* collective = std::get_if<strategies::Collective>(&operation.work);
+    if (!spans_nodes || collective == nullptr || operation.lane != strategies::Lane::kTensor) return 0;
+    const strategies::Group& group = program.groups[collective->group.value];
+    const int members = group.size(program.views[static_cast<std::size_t>(group.view)]);
+    return launch_ns(software.collective_member * static_cast<double>(members));
+  }
+
   OperationPrice operator()(const strategies::Compute& compute) const {
     const hw_models::KernelCost& cost = kernels.of(compute.kernel);
-    return {.issue_ns = nanoseconds(software.kernel_launch),
+    return {.issue_ns = launch_ns(software.kernel_launch),
             .duration_ns = nanoseconds(cost.time + software.kernel_gap),
             .flops = cost.flops.value()};
   }
   OperationPrice operator()(const strategies::Collective& collective) const {
     const CollectiveEstimate estimate = collectives.of(collective, role);
-    return {.issue_ns = nanoseconds(software.collective_launch),
+    return {.issue_ns = launch_ns(software.collective_launch),
             .duration_ns = nanoseconds(estimate.time),
             .algorithm = estimate.algorithm};
   }
   OperationPrice operator()(const strategies::Send& send) const {
-    return {.issue_ns = nanoseconds(software.collective_launch), .duration_ns = nanoseconds(sends.of(send, role))};
+    return {.issue_ns = launch_ns(software.collective_launch), .duration_ns = nanoseconds(sends.of(send, role))};
   }
   OperationPrice operator()(const strategies::Receive&) const {
-    return {.issue_ns = nanoseconds(software.collective_launch)};
+    return {.issue_ns = launch_ns(software.collective_launch)};
   }
   OperationPrice operator()(const strategies::Host& host) const {
     return {.duration_ns = nanoseconds(host_time(host.reason, software))};
@@ -106,6 +122,7 @@ std::vector<OperationPrice> price_block(const strategies::Block& block, const Pr
   bool launched = false;
   for (const strategies::Operation& operation : block.operations) {
     OperationPrice price = std::visit(pricing, operation.work);
+    price.issue_ns += pricing.members_ns(operation);
     if (block.graph && launched) price.issue_ns = 0;
     launched = launched || !std::holds_alternative<strategies::Host>(operation.work);
     prices.push_back(price);
@@ -146,7 +163,8 @@ Prices price_program(const strategies::Program& program, const hw_models::Cluste
   Prices prices;
   prices.input_samples_per_ns = training.input_samples_per_s.value_or(0) * 1e-9;
   for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-    const Pricing pricing{software, kernels, collectives, sends, role};
+    const Pricing pricing{
+        program, cluster.spec().nodes > 1, cluster.spec().node.host_speed, software, kernels, collectives, sends, role};
     std::vector<std::vector<OperationPrice>> blocks;
     for (const strategies::Block& block : program.roles[role].blocks) blocks.push_back(price_block(block, pricing));
     prices.of.push_back(std::move(blocks));

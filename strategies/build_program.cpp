@@ -262,9 +262,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.tokens_per_step = training.global_batch * training.sequence_length;
   const PlanGroups groups = add_groups(program, model, plan);
   const Shapes shapes = shapes_of(model, training, plan, made);
-  const bool by_cost = made.layers_by_cost && plan.layers_per_stage.empty() && plan.pipeline > 1;
-  const std::vector<int> split =
-      by_cost ? split_layers_by_cost(model, plan.pipeline * plan.chunks) : split_layers(model.layers, plan);
+  const std::vector<int> split = made.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
   program.roles.resize(static_cast<std::size_t>(plan.pipeline));
   for (int s = 0; s < plan.pipeline; ++s) {
     Role& role = program.roles[static_cast<std::size_t>(s)];

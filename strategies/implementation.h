@@ -21,11 +21,12 @@ struct Implementation {
   bool half_gradients_until_end = false;    ///< not fused: the products stay until the whole backward is done
   bool separate_buckets = false;            ///< unsharded replicas reduce through buckets of their own (torch DDP)
   bool copies_keys_and_values = false;      ///< behind the rotation, while the projection's output stays alive
-  bool layers_by_cost = false;              ///< stages are balanced with the LM head counted by its products
   bool overlap_gradient_reduce = true;      ///< buckets start inside the last backward
   bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
   bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients
   bool blocking_sends = false;              ///< compute waits for its own send
+  bool blocking_receives = false;           ///< the host waits for each pipeline message before it issues anything else
+  bool balance_stages = false;              ///< layers are dealt out by matrix sizes, the LM head counted (nanotron)
   bool scatter_gather_messages =
       false;                   ///< without sequence parallelism: each tensor rank sends its share, receivers gather
   bool master_weights = true;  ///< fp32 copy in the optimizer

@@ -22,14 +22,18 @@ std::vector<int> split_layers(int layers, const PlanSpec& plan) {
   return split;
 }
 
-std::vector<int> split_layers_by_cost(const ModelSpec& model, int stages) {
-  const std::int64_t layer = 4 * model.heads * model.head_dim + 3 * model.ffn;  // costs divided by hidden
-  const std::int64_t total = layer * model.layers + model.vocabulary;
-  std::vector<int> split(static_cast<std::size_t>(stages), 0);
-  int stage = 0;
+std::vector<int> balanced_split(const ModelSpec& model, const PlanSpec& plan) {
+  if (!plan.layers_per_stage.empty() || plan.chunks > 1) return split_layers(model.layers, plan);
+  const double hidden = static_cast<double>(model.hidden);
+  const double attention = 4 * static_cast<double>(model.heads * model.head_dim) * hidden;
+  const double layer = attention + (model.gated_mlp ? 3 : 2) * static_cast<double>(model.ffn) * hidden;
+  const double total = model.layers * layer + static_cast<double>(model.vocabulary) * hidden;
+  std::vector<int> split(static_cast<std::size_t>(plan.pipeline), 0);
+  std::size_t stage = 0;
   for (int i = 1; i <= model.layers; ++i) {
-    ++split[static_cast<std::size_t>(stage)];
-    if (layer * i * stages > total * (stage + 1) && stage + 1 < stages) ++stage;
+    split[stage] += 1;
+    const double share = static_cast<double>(stage + 1) / plan.pipeline;
+    if (i * layer > total * share && stage + 1 < split.size()) ++stage;
   }
   return split;
 }

@@ -15,9 +15,9 @@ namespace strategies {
 /// Precondition: at least as many places - layers, and two more when those are counted - as virtual stages.
 std::vector<int> split_layers(int layers, const PlanSpec& plan);
 
-/// nanotron's split: a layer costs 4 hidden x query width + 3 hidden x ffn, the LM head vocabulary x hidden, nothing
-/// else counts. A stage takes layers until the sum passes its share of the total; stages at the end may get none.
-std::vector<int> split_layers_by_cost(const ModelSpec& model, int stages);
+/// Layers of every stage where the stack weighs them by their matrices, and the LM head as a layer of its own weight:
+/// stage s is full once the sum over all stages so far exceeds (s + 1) / stages of the total (nanotron).
+std::vector<int> balanced_split(const ModelSpec& model, const PlanSpec& plan);
 
 /// True when split_layers has to hand out a remainder.
 bool split_is_uneven(int layers, const PlanSpec& plan);

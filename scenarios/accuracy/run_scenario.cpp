@@ -71,6 +71,9 @@ std::optional<std::string> lookup(const std::array<Named, N>& table, std::string
 std::optional<std::string> stack_of(const MeasuredRun& run) {
   const bool core =
       run.software == "megatron-lm" && (run.software_date.starts_with("dev ") || run.software_date.starts_with("lts "));
+  if (run.software == "nanotron" && run.flags.find("before-pp-fix") != std::string::npos) {
+    return "nanotron-before-pp-fix";
+  }
   return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
 }
 
@@ -237,11 +240,23 @@ bool set_network(const MeasuredRun& run, const Catalog& catalog, hw_models::Clus
   return rate.has_value();
 }
 
-std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const Catalog& catalog, bool& known_network) {
+/// The node that the stack's runs were made on where the run says nothing of its network, else the usual one of the
+/// GPU.
+std::optional<hw_models::NodeSpec> node_of(const MeasuredRun& run, const SoftwareStack& stack, const Catalog& catalog) {
+  if (!stack.usual_node.empty() && run.inter_node == "unknown") {
+    auto node = catalog.node(stack.usual_node);
+    if (node && node->gpu == run.gpu) return node;
+  }
   const std::optional<std::string> name = lookup(kNodes, run.gpu);
-  if (!name) return std::nullopt;
+  return name ? catalog.node(*name) : std::nullopt;
+}
+
+std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const SoftwareStack& stack,
+                                                 const Catalog& catalog, bool& known_network) {
+  const std::optional<hw_models::NodeSpec> node = node_of(run, stack, catalog);
+  if (!node) return std::nullopt;
   hw_models::ClusterSpec cluster;
-  cluster.node = catalog.node(*name).value();
+  cluster.node = *node;
   cluster.node.gpu = run.gpu;
   // Fewer GPUs than a node has: the rest of the node is idle.
   if (run.gpus < cluster.node.gpus) {
@@ -276,21 +291,22 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   RunScenario result;
   Scenario& scenario = result.scenario;
   scenario.name = run.id;
+  const std::optional<std::string> stack = stack_of(run);
+  result.usual_software = !stack;
+  scenario.software = catalog.software(stack.value_or("generic")).value();
   bool known_network = true;
-  const auto cluster = cluster_of(run, catalog, known_network);
+  const auto cluster = cluster_of(run, scenario.software, catalog, known_network);
   const auto gpu = catalog.gpu(run.gpu);
   if (!cluster || !gpu) return Skipped{"GPU not in the catalogue"};
   if (const auto defect = cluster_defect(*cluster)) return Skipped{"cluster: " + *defect};
   scenario.cluster = *cluster;
   scenario.gpu = *gpu;
   result.usual_network = !known_network;
-  const std::optional<std::string> stack = stack_of(run);
-  result.usual_software = !stack;
-  scenario.software = catalog.software(stack.value_or("generic")).value();
   auto& implementation = scenario.software.implementation;
-  if (run.flash_attention) {
+  const bool flash = implementation.attention != hw_models::AttentionKernel::kUnfused;
+  if (run.flash_attention && *run.flash_attention != flash) {
     implementation.attention =
-        *run.flash_attention ? hw_models::AttentionKernel::kFlash : hw_models::AttentionKernel::kUnfused;
+        *run.flash_attention ? hw_models::AttentionKernel::kFlash2 : hw_models::AttentionKernel::kUnfused;
   }
   // Runs say when they train with dropout; its masks are kept.
   const std::size_t dropout = run.flags.find("dropout=");

@@ -110,8 +110,20 @@ std::string count_text(std::int64_t parameters) {
   return parameters >= 1'000'000'000 ? fmt::format("{:.4g} B", number / 1e9) : fmt::format("{:.4g} M", number / 1e6);
 }
 
+std::string attention_text(hw_models::AttentionKernel kernel) {
+  switch (kernel) {
+    case hw_models::AttentionKernel::kFlash:
+      return "flash";
+    case hw_models::AttentionKernel::kFlash2:
+      return "flash-2";
+    case hw_models::AttentionKernel::kUnfused:
+      break;
+  }
+  return "unfused";
+}
+
 void add_implementation(Rows& rows, const strategies::Implementation& stack) {
-  rows.add("attention", "attention", stack.attention == hw_models::AttentionKernel::kFlash ? "flash" : "unfused");
+  rows.add("attention", "attention", attention_text(stack.attention));
   rows.add("gradient", "gradient", info(stack.gradient).name);
   rows.add("parameter gather", "parameter_gather", info(stack.parameter_gather).name);
   rows.add("logits", "logits", info(stack.logits).name);
@@ -122,11 +134,12 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("half gradients until end", "half_gradients_until_end", stack.half_gradients_until_end);
   rows.add("separate buckets", "separate_buckets", stack.separate_buckets);
   rows.add("copies keys and values", "copies_keys_and_values", stack.copies_keys_and_values);
-  rows.add("layers by cost", "layers_by_cost", stack.layers_by_cost);
   rows.add("overlap gradient reduce", "overlap_gradient_reduce", stack.overlap_gradient_reduce);
   rows.add("overlap parameter gather", "overlap_parameter_gather", stack.overlap_parameter_gather);
   rows.add("overlap weight gradient", "overlap_weight_gradient", stack.overlap_weight_gradient);
   rows.add("blocking sends", "blocking_sends", stack.blocking_sends);
+  rows.add("blocking receives", "blocking_receives", stack.blocking_receives);
+  rows.add("balance stages", "balance_stages", stack.balance_stages);
   rows.add("scatter-gather messages", "scatter_gather_messages", stack.scatter_gather_messages);
   rows.add("master weights", "master_weights", stack.master_weights);
   rows.add("CUDA graphs", "cuda_graphs", stack.cuda_graphs);
@@ -182,6 +195,7 @@ std::vector<Figure> figures(const hw_models::NodeSpec& node) {
   rows.add("GPUs per PCIe switch", "gpus_per_pcie_switch", node.gpus_per_pcie_switch);
   rows.add("NUMA domains", "numa_domains", node.numa_domains);
   rows.add("PCIe bandwidth", "pcie_bandwidth", node.pcie_bandwidth);
+  rows.add("host speed", "host_speed", node.host_speed);
   rows.add("PCIe latency", "pcie_latency", node.pcie_latency);
   rows.add("overhead power", "overhead_power", node.overhead_power);
   rows.push("USD per hour", "usd_per_hour", node.usd_per_hour > 0 ? fmt::format("{:.2f}", node.usd_per_hour) : "",
@@ -209,6 +223,7 @@ std::vector<Figure> figures(const SoftwareStack& software) {
   const hw_models::SoftwareSpec& prices = software.prices;
   rows.add("kernel launch", "kernel_launch", prices.kernel_launch);
   rows.add("collective launch", "collective_launch", prices.collective_launch);
+  rows.add("collective member", "collective_member", prices.collective_member);
   rows.add("synchronize", "synchronize", prices.synchronize);
   rows.add("step overhead", "step_overhead", prices.step_overhead);
   rows.add("kernel gap", "kernel_gap", prices.kernel_gap);

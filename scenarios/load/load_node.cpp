@@ -45,6 +45,7 @@ void read_network(MapReader& reader, NodeSpec& node) {
        node.nic_bandwidth);
   read(reader, {"gpus_per_pcie_switch", 1, kMaximumGpus}, node.gpus_per_pcie_switch);
   read(reader, {"numa_domains", 1, 64}, node.numa_domains);
+  read(reader, {"host_speed", 0.01, 100}, node.host_speed);
   read(reader, {"pcie_bandwidth", kMinimumBandwidth, kMaximumBandwidth, "pcie_bandwidth: 50 GB/s"},
        node.pcie_bandwidth);
   read(reader, {"pcie_latency", 0, kMaximumLatency}, node.pcie_latency);

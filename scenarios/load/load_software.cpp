@@ -15,8 +15,8 @@ constexpr double kMaximumMemory = 1e12;        // bytes
 constexpr double kMaximumBucket = 1e13;        // parameters
 constexpr double kMaximumVocabularyMultiple = 1e6;
 
-const std::vector<std::pair<std::string, AttentionKernel>> kAttentionWords{{"flash", AttentionKernel::kFlash},
-                                                                           {"unfused", AttentionKernel::kUnfused}};
+const std::vector<std::pair<std::string, AttentionKernel>> kAttentionWords{
+    {"flash", AttentionKernel::kFlash}, {"flash-2", AttentionKernel::kFlash2}, {"unfused", AttentionKernel::kUnfused}};
 /// Formats a framework stores tensors in; tf32 exists in registers only.
 const std::vector<std::pair<std::string, DType>> kStorageWords{
     {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}, {"fp8", DType::kFp8}, {"fp4", DType::kFp4}};
@@ -32,13 +32,14 @@ constexpr Switch kSwitches[] = {
     {"half_gradients_until_end", &Implementation::half_gradients_until_end},
     {"separate_buckets", &Implementation::separate_buckets},
     {"copies_keys_and_values", &Implementation::copies_keys_and_values},
-    {"layers_by_cost", &Implementation::layers_by_cost},
     {"fused_elementwise", &Implementation::fused_elementwise},
     {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
     {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
     {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
     {"overlap_weight_gradient", &Implementation::overlap_weight_gradient},
     {"blocking_sends", &Implementation::blocking_sends},
+    {"blocking_receives", &Implementation::blocking_receives},
+    {"balance_stages", &Implementation::balance_stages},
     {"scatter_gather_messages", &Implementation::scatter_gather_messages},
     {"master_weights", &Implementation::master_weights},
     {"cuda_graphs", &Implementation::cuda_graphs},
@@ -62,6 +63,7 @@ void read_prices(const Value& map, Diagnostics& diagnostics, SoftwareSpec& price
   MapReader reader(map, diagnostics);
   read(reader, {"kernel_launch", 0, kMaximumLaunch}, prices.kernel_launch);
   read(reader, {"collective_launch", 0, kMaximumLaunch}, prices.collective_launch);
+  read(reader, {"collective_member", 0, kMaximumLaunch}, prices.collective_member);
   read(reader, {"synchronize", 0, kMaximumLaunch}, prices.synchronize);
   read(reader, {"step_overhead", 0, kMaximumStepOverhead}, prices.step_overhead);
   read(reader, {"kernel_gap", 0, kMaximumLaunch}, prices.kernel_gap);
@@ -78,6 +80,7 @@ std::optional<SoftwareStack> load_software(const Value& map, const std::string& 
   MapReader reader(map, diagnostics);
   SoftwareStack stack;
   stack.implementation.name = stack.prices.name = read_notes(reader, name).name;
+  read(reader, "usual_node", stack.usual_node);
   if (const auto implementation = reader.value("implementation")) {
     read_implementation(*implementation, diagnostics, stack.implementation);
   } else if (!reader.has("implementation")) {

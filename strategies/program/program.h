@@ -128,12 +128,19 @@ struct Receive {
   bool operator==(const Receive&) const = default;
 };
 
-enum class HostReason : std::uint8_t { kLossRead, kGradientNorm, kBlockingSend, kStepOverhead, kInput };
+enum class HostReason : std::uint8_t {
+  kLossRead,
+  kGradientNorm,
+  kBlockingSend,
+  kStepOverhead,
+  kInput,
+  kBlockingReceive
+};
 const char* name(HostReason reason);
 
-/// Work of the host itself, on the host lane. kLossRead, kGradientNorm, kBlockingSend: the host waits for the named
-/// operations before it issues anything else. kStepOverhead: host time of the stack. kInput: waits for `samples` more
-/// samples from the input pipeline.
+/// Work of the host itself, on the host lane. kLossRead, kGradientNorm, kBlockingSend, kBlockingReceive: the host waits
+/// for the named operations before it issues anything else. kStepOverhead: host time of the stack. kInput: waits for
+/// `samples` more samples from the input pipeline.
 struct Host {
   HostReason reason = HostReason::kLossRead;
   std::int64_t samples = 0;

@@ -23,13 +23,18 @@ std::int64_t message_bytes(const Stage& stage) {
   return scatters_messages(stage) ? stream / stage.plan.tensor : stream;
 }
 
+void await_message(BlockWriter& writer, const Stage& stage, OperationId received) {
+  if (stage.implementation.blocking_receives) writer.host(HostReason::kBlockingReceive, {received});
+}
+
 void receive_stream(BlockWriter& writer, const Stage& stage, int from, Payload payload, Lane lane, BufferId stream) {
   if (!scatters_messages(stage)) {
-    writer.receive(from, message_bytes(stage), payload, lane, stream);
+    await_message(writer, stage, writer.receive(from, message_bytes(stage), payload, lane, stream));
     return;
   }
   const BufferId part = writer.temporary("message", message_bytes(stage));
   const OperationId received = writer.receive(from, message_bytes(stage), payload, lane, part);
+  await_message(writer, stage, received);
   const OperationId gathered =
       writer.collective(CollectiveKind::kAllGather, stage.groups.tensor, stage.shapes.stream_bytes(),
                         stage.shapes.activation, Lane::kTensor, "gather-message", {part}, {stream});

@@ -24,7 +24,7 @@ hw_models::Attention attention_kernel(const Stage& stage, bool backward) {
 /// Batched products want heads outermost, the projections want them side by side: unfused attention copies between the
 /// two layouts. Flash kernels take both.
 void write_layout_copy(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t columns) {
-  if (stage.implementation.attention == hw_models::AttentionKernel::kFlash) return;
+  if (stage.implementation.attention != hw_models::AttentionKernel::kUnfused) return;
   const std::int64_t elements = stage.shapes.tokens * columns;
   const std::int64_t bytes = elements * stage.shapes.activation_bytes;
   writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, false}, "attention-layout", {buffer},
@@ -184,6 +184,11 @@ void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId
   const Shapes& s = stage.shapes;
   const std::int64_t elements = s.tokens * s.ffn;
   const std::int64_t wide = s.tokens * s.up * s.activation_bytes;
+  if (!stage.implementation.fused_elementwise && stage.model.gated_mlp) {  // the gate's product, and gate and up joined
+    writer.compute(
+        Elementwise{ElementwiseKind::kCopy, s.tokens * s.up, 2 * wide + elements * s.activation_bytes, 2 * wide, true},
+        "gate-product-backward", {up, activated_gradient}, {activated_gradient});
+  }
   writer.compute(
       Elementwise{activation_kind(stage.model), s.tokens * s.up, wide + elements * s.activation_bytes, wide, true},
       "activation-backward", {up, activated_gradient}, {up_gradient});

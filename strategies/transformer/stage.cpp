@@ -11,7 +11,7 @@ namespace {
 /// dropout, their mask (1 byte) and the dropped probabilities (Korthikanti et al., section 4.1: 5 a s^2 b bytes).
 std::int64_t softmax_bytes(const Stage& stage) {
   const Shapes& s = stage.shapes;
-  if (stage.implementation.attention == hw_models::AttentionKernel::kFlash) return s.tokens * s.heads * 4;
+  if (stage.implementation.attention != hw_models::AttentionKernel::kUnfused) return s.tokens * s.heads * 4;
   const std::int64_t scores = s.batch * s.heads * s.sequence * s.sequence;
   return scores * (stage.implementation.dropout ? 2 * s.activation_bytes + 1 : s.activation_bytes);
 }

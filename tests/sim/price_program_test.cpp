@@ -123,6 +123,7 @@ TEST(PriceProgram, HostWorkAndReceives) {
   const std::vector<Case> cases{{strategies::Host{HostReason::kLossRead}, 0, 15'000},
                                 {strategies::Host{HostReason::kGradientNorm}, 0, 15'000},
                                 {strategies::Host{HostReason::kBlockingSend}, 0, 15'000},
+                                {strategies::Host{HostReason::kBlockingReceive}, 0, 15'000},
                                 {strategies::Host{HostReason::kStepOverhead}, 0, 3'000'000},
                                 {strategies::Host{HostReason::kInput, 4}, 0, 0},
                                 {strategies::Receive{0, kMegabyte}, 20'000, 0}};
@@ -132,6 +133,34 @@ TEST(PriceProgram, HostWorkAndReceives) {
     EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).issue_ns), static_cast<double>(expected.issue_ns), 1);
     EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).duration_ns), static_cast<double>(expected.duration_ns), 1);
   }
+}
+
+/// Tensor collectives of a job on several nodes cost the host something for every member, others do not.
+TEST(PriceProgram, MembersOfTensorCollectivesCostTheHost) {
+  strategies::Program program = two_stages(2, 2, {all_reduce(kTensorGroup), all_reduce(kDataGroup)});
+  for (strategies::Role& role : program.roles) {
+    role.blocks[0].operations[0].lane = strategies::Lane::kTensor;
+    role.blocks[0].operations[1].lane = strategies::Lane::kData;
+  }
+  hw_models::SoftwareSpec stack = software();
+  stack.collective_member = Seconds(100e-6);
+  const auto issue_ns = [&](const hw_models::Cluster& cluster, std::uint32_t operation) {
+    const Prices prices = price_program(program, cluster, h100(), stack, strategies::place(program), {});
+    return static_cast<double>(prices.at(0, 0, {operation}).issue_ns);
+  };
+  const hw_models::Cluster two_nodes(eight_gpu_nodes(2, 8)), one_node(eight_gpu_nodes(1, 8));
+  EXPECT_NEAR(issue_ns(two_nodes, 0), 20'000 + 2 * 100'000, 2);
+  EXPECT_NEAR(issue_ns(two_nodes, 1), 20'000, 2);
+  EXPECT_NEAR(issue_ns(one_node, 0), 20'000, 2);
+}
+
+TEST(PriceProgram, SlowHostsTakeLongerToLaunch) {
+  hw_models::ClusterSpec nodes = eight_gpu_nodes(2, 8);
+  nodes.node.host_speed = 0.5;
+  const strategies::Compute norm{hw_models::Norm{.rows = 64, .columns = 64}};
+  const Prices prices = price(two_stages(2, 4, {norm, all_reduce(kTensorGroup)}), hw_models::Cluster(nodes));
+  EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).issue_ns), 10'000, 1);
+  EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {1}).issue_ns), 40'000, 1);
 }
 
 TEST(PriceProgram, GraphBlockPaysOneLaunch) {

@@ -146,6 +146,31 @@ TEST(BuildProgram, SpreadsTheModelsFlops) {
   }
 }
 
+/// A stack that waits on the host does so once behind every message it receives.
+TEST(BuildProgram, HostWaitsForEveryMessageItReceives) {
+  for (const bool waits : {false, true}) {
+    PlanSpec plan;
+    plan.pipeline = 2;
+    Implementation implementation;
+    implementation.blocking_receives = waits;
+    const Program program = build_program(small_gpt(), small_training(), plan, implementation);
+    int received = 0;
+    for (const Role& role : program.roles) {
+      for (const Block& block : role.blocks) {
+        for (std::uint32_t i = 0; i < block.operations.size(); ++i) {
+          if (!std::holds_alternative<Receive>(block.operations[i].work)) continue;
+          ++received;
+          const auto* next = std::get_if<Host>(&block.operations[i + 1].work);
+          const bool blocked = next != nullptr && next->reason == HostReason::kBlockingReceive &&
+                               block.operations[i + 1].after == std::vector<OperationId>{{i}};
+          EXPECT_EQ(blocked, waits);
+        }
+      }
+    }
+    EXPECT_GE(received, 2);
+  }
+}
+
 // Korthikanti et al. (arXiv:2205.05198), equations 1, 2, 4 and section 5, for a GPT layer with dropout:
 //   s b h (34 + 5 a s / h)                     one rank
 //   s b h (10 + 24 / t + 5 a s / (h t))        tensor parallel

@@ -27,6 +27,26 @@ TEST(LayerSplit, RemainderGoesAfterTheFirstStageAndReachesTheLastLate) {
   EXPECT_TRUE(split_is_uneven(126, plan(16)));
 }
 
+/// Llama-3.2 1B: a layer holds 4 x 2048^2 + 3 x 2048 x 8192 weights, the head of 131,072 tokens as much as four layers.
+TEST(LayerSplit, BalancedByMatricesWithTheHead) {
+  ModelSpec model;
+  model.layers = 16;
+  model.hidden = 2048;
+  model.heads = 32;
+  model.kv_heads = 8;
+  model.head_dim = 64;
+  model.ffn = 8192;
+  model.vocabulary = 131'072;
+  EXPECT_EQ(balanced_split(model, plan(1)), (std::vector<int>{16}));
+  EXPECT_EQ(balanced_split(model, plan(2)), (std::vector<int>{11, 5}));
+  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{6, 5, 5, 0}));
+  model.vocabulary = 0;
+  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{5, 4, 4, 3}));
+  PlanSpec own = plan(2);
+  own.layers_per_stage = {9, 7};
+  EXPECT_EQ(balanced_split(model, own), own.layers_per_stage);
+}
+
 TEST(LayerSplit, EmbeddingAndLossTakeALayersPlace) {
   EXPECT_EQ(split_layers(30, plan(4, 1, true)), (std::vector<int>{7, 8, 8, 7}));
   EXPECT_FALSE(split_is_uneven(30, plan(4, 1, true)));
@@ -38,20 +58,6 @@ TEST(LayerSplit, OwnSplitIsTaken) {
   own.layers_per_stage = {5, 3};
   EXPECT_EQ(split_layers(8, own), (std::vector<int>{5, 3}));
   EXPECT_FALSE(split_is_uneven(8, own));
-}
-
-// Llama 1B of the nanotron runs: 16 layers of 4 x 2048 + 3 x 8192 = 32768, a head of 131072: 20 layers' worth in all.
-// Two stages of 10: the first takes layers until it passes 10, that is 11. Four of 5: 6, 5, 5, and none is left.
-TEST(LayerSplit, ByCostTheHeadWeighsItsVocabulary) {
-  ModelSpec model;
-  model.layers = 16;
-  model.heads = 32;
-  model.head_dim = 64;
-  model.ffn = 8192;
-  model.vocabulary = 131'072;
-  EXPECT_EQ(split_layers_by_cost(model, 1), (std::vector<int>{16}));
-  EXPECT_EQ(split_layers_by_cost(model, 2), (std::vector<int>{11, 5}));
-  EXPECT_EQ(split_layers_by_cost(model, 4), (std::vector<int>{6, 5, 5, 0}));
 }
 
 TEST(LayerSplit, AlwaysAddsUp) {

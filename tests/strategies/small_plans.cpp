@@ -70,7 +70,7 @@ std::vector<SmallPlan> small_plans() {
       add(plan, {}, " full zero sequence");
       Implementation plain;
       plain.attention = hw_models::AttentionKernel::kUnfused;
-      plain.dropout = plain.blocking_sends = plain.scatter_gather_messages = true;
+      plain.dropout = plain.blocking_sends = plain.blocking_receives = plain.scatter_gather_messages = true;
       plain.overlap_gradient_reduce = plain.overlap_parameter_gather = plain.overlap_weight_gradient = false;
       plain.fused_cross_entropy = plain.fused_elementwise = plain.fused_gradient_accumulation = false;
       plain.half_gradients_until_end = plain.separate_buckets = plain.copies_keys_and_values = true;

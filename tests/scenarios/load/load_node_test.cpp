@@ -19,6 +19,7 @@ const std::string kGood =
     "numa_domains: 4\n"
     "pcie_bandwidth: 50 GB/s\n"
     "pcie_latency: 500 ns\n"
+    "host_speed: 0.6\n"
     "overhead_power: 4 kW\n"
     "usd_per_hour: 23.6\n"
     "price_date: 2026-11\n"
@@ -48,6 +49,7 @@ TEST(LoadNode, ReadsEveryField) {
   EXPECT_EQ(node->numa_domains, 4);
   EXPECT_DOUBLE_EQ(node->pcie_bandwidth.value(), 50e9);
   EXPECT_DOUBLE_EQ(node->pcie_latency.value(), 5e-7);
+  EXPECT_DOUBLE_EQ(node->host_speed, 0.6);
   EXPECT_DOUBLE_EQ(node->overhead_power.value(), 4000);
   EXPECT_DOUBLE_EQ(node->usd_per_hour, 23.6);
   EXPECT_EQ(node->price_date, "2026-11");

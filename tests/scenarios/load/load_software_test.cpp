@@ -9,7 +9,9 @@ using hw_models::DType;
 const std::string kGood =
     "implementation: {attention: unfused, gradient: bf16, parameter_gather: fp8, logits: fp16, bucket_parameters: 7, "
     "vocabulary_multiple: 64}\n"
-    "prices: {kernel_launch: 4 us, collective_launch: 20 us, synchronize: 10 us, step_overhead: 5 ms, kernel_gap: "
+    "usual_node: p5.48xlarge\n"
+    "prices: {kernel_launch: 4 us, collective_launch: 20 us, collective_member: 245 us, synchronize: 10 us, "
+    "step_overhead: 5 ms, kernel_gap: "
     "1 us, allocator_overhead: 0.1, context: 1 GiB, communicator: 300 MB}\n"
     "source: invented\n";
 
@@ -28,6 +30,8 @@ TEST(LoadSoftware, ReadsEveryField) {
   EXPECT_EQ(stack->prices.name, "entry");
   EXPECT_DOUBLE_EQ(stack->prices.kernel_launch.value(), 4e-6);
   EXPECT_DOUBLE_EQ(stack->prices.collective_launch.value(), 2e-5);
+  EXPECT_DOUBLE_EQ(stack->prices.collective_member.value(), 245e-6);
+  EXPECT_EQ(stack->usual_node, "p5.48xlarge");
   EXPECT_DOUBLE_EQ(stack->prices.synchronize.value(), 1e-5);
   EXPECT_DOUBLE_EQ(stack->prices.step_overhead.value(), 5e-3);
   EXPECT_DOUBLE_EQ(stack->prices.kernel_gap.value(), 1e-6);
@@ -46,11 +50,12 @@ TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
       {"half_gradients_until_end", &Implementation::half_gradients_until_end},
       {"separate_buckets", &Implementation::separate_buckets},
       {"copies_keys_and_values", &Implementation::copies_keys_and_values},
-      {"layers_by_cost", &Implementation::layers_by_cost},
       {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
       {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
       {"overlap_weight_gradient", &Implementation::overlap_weight_gradient},
       {"blocking_sends", &Implementation::blocking_sends},
+      {"blocking_receives", &Implementation::blocking_receives},
+      {"balance_stages", &Implementation::balance_stages},
       {"scatter_gather_messages", &Implementation::scatter_gather_messages},
       {"master_weights", &Implementation::master_weights},
       {"cuda_graphs", &Implementation::cuda_graphs},
