@@ -6,7 +6,7 @@ namespace scenarios {
 namespace {
 
 // 90 % quantile of |ln(predicted / measured)| over the buyer subset of the published runs (docs/accuracy.md); the test
-// of the same name recomputes it where the tables are at hand.
+// of the same name recomputes it.
 constexpr double kError = 0.23;
 
 }  // namespace
