@@ -135,7 +135,7 @@ std::optional<std::string> unsupported(const MeasuredRun& run) {
   if (!run.offload.empty() && run.offload != "none") return "offload";
   if (run.micro_batch.value_or(0) == 0 || run.global_batch == 0) return "micro-batch unknown";
   if (run.gpus == 0 || run.data == 0) return "GPU count unknown";
-  if (!sizes_are_believable(run)) return "sizes out of range";
+  if (run.chunks == 0 || !sizes_are_believable(run)) return "sizes out of range";
   return std::nullopt;
 }
 

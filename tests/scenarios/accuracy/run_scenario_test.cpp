@@ -112,6 +112,7 @@ const SkipCase kSkipped[] = {
     {{{"tp", "4294967298"}}, "sizes out of range"},
     {{{"pp", "1e12"}, {"dp", "1e12"}, {"gpus", "1e12"}}, "sizes out of range"},
     {{{"vpp", "1e12"}}, "sizes out of range"},
+    {{{"vpp", "0"}}, "sizes out of range"},
     {{{"micro_batch", "1e12"}}, "sizes out of range"},
     {{{"seq_len", "1e12"}}, "sizes out of range"},
     {{{"gpus_per_node", "1e12"}}, "sizes out of range"},
