@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "scenarios/cli/command_line.h"
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/user_words.h"
 
@@ -40,11 +41,6 @@ std::vector<Override> overrides_of(const po::variables_map& given) {
   return overrides;
 }
 
-std::optional<std::filesystem::path> overlay_of(const po::variables_map& given) {
-  if (given.count("catalog") == 0) return std::nullopt;
-  return given["catalog"].as<std::string>();
-}
-
 }  // namespace
 
 po::options_description scenario_options() {
@@ -70,14 +66,7 @@ ScenarioArguments parse_scenario_arguments(const std::string& verb, const std::v
   all.add(own).add(scenario_options()).add_options()("scenario", po::value<std::string>());
   po::positional_options_description positions;
   positions.add("scenario", 1);
-  po::variables_map given;
-  try {
-    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-    po::store(po::command_line_parser(arguments).options(all).positional(positions).style(style).run(), given);
-    po::notify(given);
-  } catch (const po::error& error) {
-    throw InputError(fmt::format("error: {}\n  see trainyard {} --help\n", error.what(), verb));
-  }
+  po::variables_map given = parse_command_line(verb, arguments, all, positions);
   const bool help = given["help"].as<bool>();
   if (!help && given.count("scenario") == 0) {
     throw InputError(
@@ -87,7 +76,7 @@ ScenarioArguments parse_scenario_arguments(const std::string& verb, const std::v
   const bool json = given["json"].as<bool>();
   const bool quiet = given["quiet"].as<bool>();
   std::vector<Override> overrides = overrides_of(given);
-  Catalog catalog(overlay_of(given));
+  Catalog catalog(catalog_overlay(given));
   return {std::move(file), json, quiet, help, std::move(given), std::move(overrides), std::move(catalog)};
 }
 

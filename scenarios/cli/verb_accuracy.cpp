@@ -10,6 +10,7 @@
 
 #include "scenarios/accuracy/accuracy_report.h"
 #include "scenarios/accuracy/memory_report.h"
+#include "scenarios/cli/command_line.h"
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/load/read_file.h"
 #include "scenarios/report/write_file.h"
@@ -42,15 +43,7 @@ po::variables_map parse(const std::vector<std::string>& arguments, const po::opt
   all.add(shown).add_options()("runs", po::value<std::vector<std::string>>());
   po::positional_options_description positions;
   positions.add("runs", -1);
-  po::variables_map given;
-  try {
-    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-    po::store(po::command_line_parser(arguments).options(all).positional(positions).style(style).run(), given);
-    po::notify(given);
-  } catch (const po::error& error) {
-    throw InputError(fmt::format("error: {}\n  see trainyard accuracy --help\n", error.what()));
-  }
-  return given;
+  return parse_command_line("accuracy", arguments, all, positions);
 }
 
 std::string read_table(const std::string& file) {
@@ -99,9 +92,7 @@ int run_accuracy(const std::vector<std::string>& arguments) {
   if (given.count("runs") == 0) {
     throw InputError("error: no table given\n  write trainyard accuracy RUNS.csv ('-' reads standard input)\n");
   }
-  std::optional<std::filesystem::path> overlay;
-  if (given.count("catalog") > 0) overlay = given["catalog"].as<std::string>();
-  const Catalog catalog(overlay);
+  const Catalog catalog(catalog_overlay(given));
   const bool memory = given["memory"].as<bool>();
   (memory ? score_memory : score_time)(given, read_all(given["runs"].as<std::vector<std::string>>()), catalog);
   return 0;

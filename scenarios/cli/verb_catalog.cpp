@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "scenarios/cli/catalog_figures.h"
+#include "scenarios/cli/command_line.h"
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/report/table.h"
 #include "strategies/pipeline/schedule.h"
@@ -213,22 +214,14 @@ int run_catalog(const std::vector<std::string>& arguments) {
   all.add(shown).add_options()("words", po::value<std::vector<std::string>>());
   po::positional_options_description positions;
   positions.add("words", 2);
-  po::variables_map given;
-  try {
-    po::store(po::command_line_parser(arguments).options(all).positional(positions).run(), given);
-    po::notify(given);
-  } catch (const po::error& error) {
-    throw InputError(fmt::format("error: {}\n  see trainyard catalog --help\n", error.what()));
-  }
+  const po::variables_map given = parse_command_line("catalog", arguments, all, positions);
   if (given["help"].as<bool>()) {
     fmt::print("{}", help(shown));
     return 0;
   }
-  std::optional<std::filesystem::path> overlay;
-  if (given.count("catalog") > 0) overlay = given["catalog"].as<std::string>();
   const std::vector<std::string> words =
       given.count("words") > 0 ? given["words"].as<std::vector<std::string>>() : std::vector<std::string>{};
-  fmt::print("{}", print(Catalog(overlay), words, given["json"].as<bool>()));
+  fmt::print("{}", print(Catalog(catalog_overlay(given)), words, given["json"].as<bool>()));
   return 0;
 }
 
