@@ -11,8 +11,7 @@
 
 #include "scenarios/accuracy/run_scenario.h"
 #include "scenarios/load/diagnostics.h"
-#include "scenarios/predict/check_scale.h"
-#include "sim/step_simulation.h"
+#include "scenarios/predict/simulate_scenario.h"
 #include "strategies/build_program.h"
 
 namespace scenarios {
@@ -21,9 +20,22 @@ namespace {
 double step_seconds(const Scenario& scenario) {
   const strategies::Program program =
       strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
-  const sim::Prices prices = price_scenario(scenario, program);
-  check_duration(scenario, program, prices);
-  return static_cast<double>(sim::simulate_blocks(program, prices).step_ns) * 1e-9;
+  return static_cast<double>(simulate_scenario(scenario, program, false).step_ns) * 1e-9;
+}
+
+/// Model FLOPs / (GPUs x peak): the step of a job without any loss.
+double ideal_seconds(const Scenario& scenario) {
+  const strategies::TrainingSpec& training = scenario.training;
+  const strategies::TokenFlops flops = strategies::training_flops_per_token(scenario.model, training.sequence_length);
+  const double tokens = static_cast<double>(training.global_batch) * static_cast<double>(training.sequence_length);
+  return (flops.dense + flops.attention) * tokens /
+         (static_cast<double>(scenario.plan.ranks()) * scenario.gpu.peak(training.precision).value());
+}
+
+/// At least 7B parameters, 16 GPUs, sequences of 2048; tensor ranks within one NVLink domain. Inputs only.
+bool is_buyer(const MeasuredRun& run, const strategies::ModelSpec& model) {
+  return strategies::count_parameters(model).total >= 7'000'000'000 && run.gpus >= 16 &&
+         run.tensor <= std::max<std::int64_t>(run.nvlink_domain, 1) && run.sequence_length >= 2048;
 }
 
 RowResult predict_row(std::size_t index, const MeasuredRun& run, const Catalog& catalog) {
@@ -41,6 +53,8 @@ RowResult predict_row(std::size_t index, const MeasuredRun& run, const Catalog& 
   auto& [scenario, usual_software, usual_network, recompute_unknown] = std::get<RunScenario>(made);
   row.usual_software = usual_software;
   row.usual_network = usual_network;
+  row.ideal_s = ideal_seconds(scenario);
+  row.buyer = is_buyer(run, scenario.model);
   try {
     row.predicted_s = step_seconds(scenario);
     if (recompute_unknown) {
@@ -59,54 +73,41 @@ RowResult predict_row(std::size_t index, const MeasuredRun& run, const Catalog& 
 
 using Selection = std::function<bool(const MeasuredRun&)>;
 
-/// The baseline's step is proportional to model FLOPs / (GPUs x peak): this is that, without its constant.
-double ideal_seconds(const MeasuredRun& run, const Catalog& catalog) {
-  const Scenario scenario = std::get<RunScenario>(scenario_of(run, catalog)).scenario;
-  const strategies::TokenFlops flops = strategies::training_flops_per_token(scenario.model, run.sequence_length);
-  const double tokens = static_cast<double>(run.global_batch) * static_cast<double>(run.sequence_length);
-  return (flops.dense + flops.attention) * tokens /
-         (static_cast<double>(run.gpus) * scenario.gpu.peak(scenario.training.precision).value());
-}
-
 class Scorer {
  public:
-  Scorer(AccuracyReport& report, const Catalog& catalog) : report_(report) {
-    fit_baseline(catalog);
+  explicit Scorer(AccuracyReport& report) : report_(report) {
+    fit_baseline();
     weigh_buyers();
   }
 
-  ErrorSummary of(const Selection& selected, bool buyer_weights = false) const {
+  ErrorSummary of(const Selection& selected) const {
+    return summary([&](const RowResult& row) { return selected(report_.runs[row.run]); }, false);
+  }
+  ErrorSummary buyers() const {
+    return summary([](const RowResult& row) { return row.buyer; }, true);
+  }
+
+ private:
+  ErrorSummary summary(const std::function<bool(const RowResult&)>& selected, bool buyer_weights) const {
     std::vector<RowError> errors;
     for (const RowResult& row : report_.rows) {
-      const MeasuredRun& run = report_.runs[row.run];
-      if (!row.scored() || !selected(run)) continue;
-      errors.push_back({row.error, baseline_[row.run], run.group, buyer_weights ? weight_[row.run] : 1});
+      if (!row.scored() || !selected(row)) continue;
+      errors.push_back(
+          {row.error, baseline_[row.run], report_.runs[row.run].group, buyer_weights ? weight_[row.run] : 1});
     }
     return summarise(errors);
   }
 
-  /// At least 7B parameters, 16 GPUs, sequences of 2048; tensor ranks within one NVLink domain. Inputs only.
-  static bool buyer(const MeasuredRun& run) {
-    const double layer = static_cast<double>(run.hidden) * static_cast<double>(run.hidden) * 2 +
-                         2.0 * static_cast<double>(run.hidden * run.kv_heads * run.head_dim) +
-                         (run.mlp == "swiglu" ? 3.0 : 2.0) * static_cast<double>(run.hidden * run.ffn);
-    const double parameters = layer * static_cast<double>(run.layers) +
-                              (run.tied_embeddings ? 1.0 : 2.0) * static_cast<double>(run.vocabulary * run.hidden);
-    return parameters >= 7e9 && run.gpus >= 16 && run.tensor <= std::max<std::int64_t>(run.nvlink_domain, 1) &&
-           run.sequence_length >= 2048;
-  }
-
- private:
   static std::string key(const MeasuredRun& run) { return run.family + "|" + run.gpu; }
 
-  /// One constant MFU per (family, GPU): the one whose median error is zero.
-  void fit_baseline(const Catalog& catalog) {
+  /// One constant MFU per (family, GPU), the one whose median error is zero: its step is proportional to the ideal one.
+  void fit_baseline() {
     baseline_.resize(report_.runs.size());
     std::map<std::string, std::vector<std::pair<double, double>>> ratios;
     for (const RowResult& row : report_.rows) {
       if (!row.scored()) continue;
       const MeasuredRun& run = report_.runs[row.run];
-      baseline_[row.run] = std::log(ideal_seconds(run, catalog) / *run.step_s);
+      baseline_[row.run] = std::log(row.ideal_s / *run.step_s);
       ratios[key(run)].emplace_back(*baseline_[row.run], 1.0);
     }
     for (const RowResult& row : report_.rows) {
@@ -122,11 +123,11 @@ class Scorer {
     const auto cell = [](const MeasuredRun& run) { return run.family + "|" + run.model_name + "|" + run.gpu; };
     for (const RowResult& row : report_.rows) {
       const MeasuredRun& run = report_.runs[row.run];
-      if (row.scored() && buyer(run)) ++count[cell(run)];
+      if (row.scored() && row.buyer) ++count[cell(run)];
     }
     for (const RowResult& row : report_.rows) {
       const MeasuredRun& run = report_.runs[row.run];
-      if (row.scored() && buyer(run)) weight_[row.run] = 1.0 / count[cell(run)];
+      if (row.scored() && row.buyer) weight_[row.run] = 1.0 / count[cell(run)];
     }
   }
 
@@ -194,11 +195,11 @@ AccuracyReport evaluate(std::vector<MeasuredRun> runs, const Catalog& catalog) {
   report.runs = std::move(runs);
   for (std::size_t i = 0; i < report.runs.size(); ++i) report.rows.push_back(predict_row(i, report.runs[i], catalog));
   count_rows(report);
-  const Scorer scorer(report, catalog);
+  const Scorer scorer(report);
   score_families(report, scorer);
   score_splits(report, scorer);
   report.total = scorer.of([](const MeasuredRun&) { return true; });
-  report.buyer = scorer.of(Scorer::buyer, true);
+  report.buyer = scorer.buyers();
   return report;
 }
 

@@ -17,9 +17,11 @@ struct RowResult {
   std::size_t run = 0;  ///< index in AccuracyReport::runs
   std::string skipped;  ///< reason; empty = predicted
   double predicted_s = 0;
+  double ideal_s = 0;                      ///< at the dense peak without any loss
   double error = 0;                        ///< ln(predicted / measured)
   std::optional<double> full_recompute_s;  ///< recompute unknown: the other end of the bracket
   bool usual_software = false, usual_network = false;
+  bool buyer = false;  ///< in the buyer subset
 
   bool scored() const { return skipped.empty() && !full_recompute_s; }
 };

@@ -1,6 +1,5 @@
-#include "scenarios/predict/check_scale.h"
 #include "scenarios/predict/prediction.h"
-#include "sim/step_simulation.h"
+#include "scenarios/predict/simulate_scenario.h"
 #include "strategies/build_program.h"
 #include "strategies/program/fingerprint.h"
 
@@ -55,9 +54,7 @@ Prediction predict(const Scenario& scenario, bool records) {
   const strategies::Program& program = prediction.program;
   prediction.fingerprint = strategies::fingerprint(program);
   prediction.gpus = program.ranks();
-  const sim::Prices prices = price_scenario(scenario, program);
-  check_duration(scenario, program, prices);
-  prediction.result = sim::simulate_blocks(program, prices, {.steps = 2, .records = records});
+  prediction.result = simulate_scenario(scenario, program, records);
   prediction.step = predict_step(scenario, program, prediction.result);
   prediction.memory = predict_memory(scenario, program);
   prediction.run = predict_run(scenario, prediction.step, prediction.gpus);

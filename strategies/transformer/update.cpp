@@ -24,6 +24,7 @@ class UpdateWriter {
     w_.at(-1, Phase::kUpdate);
     if (stage_.implementation.loss_read) w_.host(HostReason::kLossRead, {optimizer_});
     w_.host(HostReason::kStepOverhead, {});
+    result_.first_compute = *first_compute_;  // the optimizer's at the latest
     result_.block = w_.finish();
     return result_;
   }
@@ -103,8 +104,7 @@ class UpdateWriter {
   }
 
   void note_first_compute(OperationId operation) {
-    if (!has_first_compute_) result_.first_compute = operation;
-    has_first_compute_ = true;
+    if (!first_compute_) first_compute_ = operation;
   }
   /// What the norm and the optimizer read: the gradients, or their fp32 copy.
   BlockWriter::Buffers final_gradients() const {
@@ -208,7 +208,7 @@ class UpdateWriter {
   UpdateBlock result_;
   std::vector<OperationId> awaited_;
   OperationId optimizer_;
-  bool has_first_compute_ = false;
+  std::optional<OperationId> first_compute_;
   std::optional<BufferId> main_gradients_;  ///< fp32 copy, with loss scaling only
 };
 

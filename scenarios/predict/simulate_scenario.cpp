@@ -1,4 +1,4 @@
-#include "scenarios/predict/check_scale.h"
+#include "scenarios/predict/simulate_scenario.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include "hw_models/cluster.h"
 #include "scenarios/load/diagnostics.h"
 #include "sim/price_program.h"
+#include "sim/step_simulation.h"
 #include "strategies/placement/placement.h"
 
 namespace scenarios {
@@ -30,8 +31,6 @@ double serial_ns(const strategies::Role& role, const std::vector<std::vector<sim
   for (const strategies::Action& action : role.schedule) sum += of_block[action.block];
   return sum;
 }
-
-}  // namespace
 
 sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program) {
   const hw_models::Cluster cluster(scenario.cluster);
@@ -56,6 +55,14 @@ void check_duration(const Scenario& scenario, const strategies::Program& program
   if (step_ns <= kLongestNs) return;
   throw InputError(fmt::format("{}: error: one step could take {:.2g} s, longer than can be simulated\n  {}\n",
                                scenario.name, step_ns * 1e-9, kAdvice));
+}
+
+}  // namespace
+
+sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program, bool records) {
+  const sim::Prices prices = price_scenario(scenario, program);
+  check_duration(scenario, program, prices);
+  return sim::simulate_blocks(program, prices, {.steps = 2, .records = records});
 }
 
 }  // namespace scenarios

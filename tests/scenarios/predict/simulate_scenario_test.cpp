@@ -1,5 +1,5 @@
 // Figures that are legal one by one and absurd together end as bad input, before the clock overflows.
-#include "scenarios/predict/check_scale.h"
+#include "scenarios/predict/simulate_scenario.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
