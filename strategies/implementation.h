@@ -18,7 +18,7 @@ struct Implementation {
   bool fused_cross_entropy = true;
   bool fused_elementwise = true;            ///< bias + activation, bias + dropout + add in one pass
   bool fused_gradient_accumulation = true;  ///< the weight-gradient product adds into the gradient buffer itself
-  bool half_gradients_until_end = false;    ///< not fused: the products stay until the whole backward is done
+  bool half_gradients_until_end = false;    ///< not fused: narrower products stay until the whole backward is done
   bool casts_products = false;              ///< not fused: a narrower product is cast to the gradient's format first
   bool separate_buckets = false;            ///< unsharded replicas reduce through buckets of their own (torch DDP)
   bool copies_keys_and_values = false;      ///< behind the rotation, while the projection's output stays alive

@@ -106,6 +106,12 @@ void write_input_gradient(BlockWriter& writer, const Stage& stage, const Paramet
   writer.compute(kernel, label + "-dgrad", {dy, weight.weight}, {dx});
 }
 
+bool keeps_products(const Stage& stage) {
+  const double gradient_bytes = hw_models::info(stage.implementation.gradient).bytes;
+  return stage.implementation.half_gradients_until_end &&
+         gradient_bytes > static_cast<double>(stage.shapes.activation_bytes);
+}
+
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype) {
   const bool fused = stage.implementation.fused_gradient_accumulation;
@@ -126,7 +132,7 @@ void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parame
     const BufferId product = writer.temporary("product", product_bytes);
     writer.compute(kernel, label + "-wgrad", {dy, x}, {product});
     write_accumulation(writer, stage, weight, label, product, out * in);
-    stage.implementation.half_gradients_until_end ? writer.free_at_end(product) : writer.free(product);
+    keeps_products(stage) ? writer.free_at_end(product) : writer.free(product);
   }
   writer.at(writer.layer(), phase);
 }
