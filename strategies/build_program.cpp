@@ -230,6 +230,10 @@ Implementation for_precision(Implementation implementation, const TrainingSpec& 
   const bool wide = training.precision == DType::kFp32 || training.precision == DType::kTf32;
   const bool unscaled = implementation.gradient == DType::kFp16 && training.precision != DType::kFp16;
   if (wide || unscaled) implementation.gradient = DType::kFp32;
+  if (implementation.sharded_reduction == ShardedReduction::kAllReduceUnlessFp16) {
+    implementation.sharded_reduction =
+        training.precision == DType::kFp16 ? ShardedReduction::kScatter : ShardedReduction::kAllReduce;
+  }
   return implementation;
 }
 

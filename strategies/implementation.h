@@ -8,12 +8,28 @@
 
 namespace strategies {
 
+/// How replicas with a sharded optimizer (ZeRO 1) sum their gradients. Bytes on the wire of a rank, of n replicas:
+/// scatter (n - 1) / n of the gradients, all-reduce twice that.
+enum class ShardedReduction : std::uint8_t {
+  kScatter,             ///< every rank gets its shard of the sum
+  kAllReduce,           ///< every rank gets the whole sum and uses its shard
+  kAllReduceUnlessFp16  ///< as DeepSpeed: its bf16 optimizer all-reduces, its fp16 optimizer reduces to the owners
+};
+
+/// What recompute: selective computes again in the backward pass.
+enum class SelectiveRecompute : std::uint8_t {
+  kAttention,       ///< scores and softmax of every layer (Megatron-LM; a flash kernel: its forward)
+  kAlternateLayers  ///< the whole of every second layer (torchtitan)
+};
+
 struct Implementation {
   std::string name = "megatron-core";
   hw_models::AttentionKernel attention = hw_models::AttentionKernel::kFlash;
   hw_models::DType gradient = hw_models::DType::kFp32;  ///< accumulation and reduction
   hw_models::DType parameter_gather = hw_models::DType::kBf16;
   hw_models::DType logits = hw_models::DType::kFp32;
+  ShardedReduction sharded_reduction = ShardedReduction::kScatter;
+  SelectiveRecompute selective = SelectiveRecompute::kAttention;
   bool dropout = false;  ///< masks are kept
   bool fused_cross_entropy = true;
   bool fused_elementwise = true;            ///< bias + activation, bias + dropout + add in one pass

@@ -23,6 +23,12 @@ double step_seconds(const Scenario& scenario) {
   return static_cast<double>(simulate_scenario(scenario, program, false).step_ns) * 1e-9;
 }
 
+double turned_overlap_seconds(Scenario scenario) {
+  bool& overlap = scenario.software.implementation.overlap_gradient_reduce;
+  overlap = !overlap;
+  return step_seconds(scenario);
+}
+
 /// Model FLOPs / (GPUs x peak): the step of a job without any loss.
 double ideal_seconds(const Scenario& scenario) {
   const strategies::TrainingSpec& training = scenario.training;
@@ -50,13 +56,14 @@ RowResult predict_row(std::size_t index, const MeasuredRun& run, const Catalog& 
     row.skipped = skipped->reason;
     return row;
   }
-  auto& [scenario, usual_software, usual_network, recompute_unknown] = std::get<RunScenario>(made);
+  auto& [scenario, usual_software, usual_network, recompute_unknown, overlap_unstated] = std::get<RunScenario>(made);
   row.usual_software = usual_software;
   row.usual_network = usual_network;
   row.ideal_s = ideal_seconds(scenario);
   row.buyer = is_buyer(run, scenario.model);
   try {
     row.predicted_s = step_seconds(scenario);
+    if (overlap_unstated) row.other_overlap_s = turned_overlap_seconds(scenario);
     if (recompute_unknown) {
       scenario.plan.recompute = strategies::Recompute::kFull;
       row.full_recompute_s = step_seconds(scenario);
@@ -147,22 +154,50 @@ void count_rows(AccuracyReport& report) {
   }
 }
 
+bool lies_between(double value, double one_end, double other_end) {
+  const auto [low, high] = std::minmax(one_end, other_end);
+  return low <= value && value <= high;
+}
+
+void count_bracket(Bracket& bracket, bool inside) {
+  ++bracket.rows;
+  bracket.inside += inside ? 1 : 0;
+}
+
+/// Of the rows of one family or, without a name, of all.
+Unstated unstated_of(const AccuracyReport& report, const std::string* family) {
+  Unstated unstated;
+  std::vector<std::pair<double, double>> widths;
+  for (const RowResult& row : report.rows) {
+    const MeasuredRun& run = report.runs[row.run];
+    if (family != nullptr && run.family != *family) continue;
+    if (row.full_recompute_s) {
+      count_bracket(unstated.recompute, lies_between(*run.step_s, row.predicted_s, *row.full_recompute_s));
+      continue;
+    }
+    if (!row.other_overlap_s) continue;
+    const bool inside = lies_between(*run.step_s, row.predicted_s, *row.other_overlap_s);
+    if (row.overlap_unknown()) {
+      count_bracket(unstated.overlap, inside);
+      continue;
+    }
+    ++unstated.stack.rows;
+    unstated.stack.inside += inside ? 1 : 0;
+    widths.emplace_back(std::abs(std::log(*row.other_overlap_s / row.predicted_s)), 1.0);
+  }
+  unstated.stack.median_width = weighted_quantile(widths, 0.5);
+  unstated.stack.p90_width = weighted_quantile(widths, 0.9);
+  return unstated;
+}
+
 void score_families(AccuracyReport& report, const Scorer& scorer) {
   std::set<std::string> names;
   for (const MeasuredRun& run : report.runs) names.insert(run.family);
   for (const std::string& name : names) {
-    FamilyAccuracy family{name, scorer.of([&](const MeasuredRun& run) { return run.family == name; }), 0, 0};
-    for (const RowResult& row : report.rows) {
-      const MeasuredRun& run = report.runs[row.run];
-      if (run.family != name || !row.full_recompute_s) continue;
-      ++family.bracketed;
-      const auto [low, high] = std::minmax(row.predicted_s, *row.full_recompute_s);
-      if (low <= *run.step_s && *run.step_s <= high) ++family.inside;
-    }
-    report.bracketed += family.bracketed;
-    report.inside += family.inside;
-    report.families.push_back(family);
+    report.families.push_back(
+        {name, scorer.of([&](const MeasuredRun& run) { return run.family == name; }), unstated_of(report, &name)});
   }
+  report.unstated = unstated_of(report, nullptr);
 }
 
 void score_splits(AccuracyReport& report, const Scorer& scorer) {

@@ -20,10 +20,31 @@ struct RowResult {
   double ideal_s = 0;                      ///< at the dense peak without any loss
   double error = 0;                        ///< ln(predicted / measured)
   std::optional<double> full_recompute_s;  ///< recompute unknown: the other end of the bracket
+  std::optional<double> other_overlap_s;   ///< overlap unstated: the step if the stack's choice were turned round
   bool usual_software = false, usual_network = false;
   bool buyer = false;  ///< in the buyer subset
 
-  bool scored() const { return skipped.empty() && !full_recompute_s; }
+  /// A known stack decides what its run does not say about overlap; of an unknown one nothing is known.
+  bool overlap_unknown() const { return other_overlap_s && usual_software; }
+  bool scored() const { return skipped.empty() && !full_recompute_s && !overlap_unknown(); }
+};
+
+/// Rows in none of the errors, because the run does not say what they need.
+struct Bracket {
+  int rows = 0, inside = 0;  ///< inside: measured between the ends
+};
+
+/// Scored rows whose overlap is the stack's.
+struct StackOverlap {
+  int rows = 0, inside = 0;                ///< inside: measured between overlapped and exposed
+  double median_width = 0, p90_width = 0;  ///< of |ln(exposed / overlapped)|
+};
+
+/// What rests on words that the runs do not say.
+struct Unstated {
+  Bracket recompute;   ///< predicted from none to full
+  Bracket overlap;     ///< recompute known, stack unknown: predicted overlapped and exposed
+  StackOverlap stack;  ///< recompute and stack known, overlap unstated
 };
 
 struct Split {
@@ -34,7 +55,7 @@ struct Split {
 struct FamilyAccuracy {
   std::string family;
   ErrorSummary errors;
-  int bracketed = 0, inside = 0;  ///< rows of unknown recompute; measured within none ... full
+  Unstated unstated;
 };
 
 struct AccuracyReport {
@@ -44,7 +65,7 @@ struct AccuracyReport {
   std::vector<FamilyAccuracy> families;  ///< by name
   std::vector<Split> qualities, splits;
   ErrorSummary total, buyer;
-  int bracketed = 0, inside = 0;
+  Unstated unstated;
   int usual_software = 0, usual_network = 0;  ///< of the predicted rows
 };
 

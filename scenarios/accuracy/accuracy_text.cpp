@@ -22,6 +22,8 @@ std::vector<std::string> cells(const std::string& name, const ErrorSummary& erro
           errors.shape ? percent(*errors.shape) : "-"};
 }
 
+std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
+
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -51,7 +53,15 @@ std::string counts_text(const AccuracyReport& report) {
   for (const auto& [reason, count] : report.skipped) rows.push_back({"  " + reason, std::to_string(count)});
   std::string text = "Not predicted\n" + table(rows, 1);
   text += fmt::format("\nRecompute unknown: {} rows, measured between none and full in {}; not in the errors above\n",
-                      report.bracketed, report.inside);
+                      report.unstated.recompute.rows, report.unstated.recompute.inside);
+  text += fmt::format(
+      "Overlap and software unknown: {} rows, measured between overlapped and exposed in {}; not in the errors above\n",
+      report.unstated.overlap.rows, report.unstated.overlap.inside);
+  const StackOverlap& overlap = report.unstated.stack;
+  text += fmt::format(
+      "Overlap not stated, the stack's stands in: {} rows of the errors above. Overlapped and exposed lie {} %\n"
+      "apart (median; p90 {} %); measured between them in {}\n",
+      overlap.rows, percent(overlap.median_width), percent(overlap.p90_width), overlap.inside);
   text += fmt::format(
       "Software unknown, 'generic' stands in: {} rows. Network unknown, the node's usual one stands in: {}\n",
       report.usual_software, report.usual_network);
@@ -66,17 +76,18 @@ std::string accuracy_text(const AccuracyReport& report) {
 }
 
 std::string accuracy_csv(const AccuracyReport& report) {
-  std::string text = "id,family,measured_step_s,predicted_step_s,full_recompute_step_s,error_pct,skipped\n";
+  std::string text =
+      "id,family,measured_step_s,predicted_step_s,full_recompute_step_s,other_overlap_step_s,error_pct,skipped\n";
   for (const RowResult& row : report.rows) {
     const MeasuredRun& run = report.runs[row.run];
     const std::string measured = run.step_s ? fmt::format("{:g}", *run.step_s) : "";
     text += fmt::format("{},{},{},", csv_cell(run.id), csv_cell(run.family), measured);
     if (!row.skipped.empty()) {
-      text += fmt::format(",,,{}\n", csv_cell(row.skipped));
+      text += fmt::format(",,,,{}\n", csv_cell(row.skipped));
       continue;
     }
-    text += fmt::format("{:.6g},{},{:.2f},\n", row.predicted_s,
-                        row.full_recompute_s ? fmt::format("{:.6g}", *row.full_recompute_s) : "", 100 * row.error);
+    text += fmt::format("{:.6g},{},{},{:.2f},\n", row.predicted_s, number(row.full_recompute_s),
+                        number(row.other_overlap_s), 100 * row.error);
   }
   return text;
 }

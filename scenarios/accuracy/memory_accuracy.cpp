@@ -45,13 +45,18 @@ std::optional<Verdict> verdict_of(const std::string& outcome, bool fits) {
 MemoryRow predict_row(std::size_t index, const MeasuredRun& run, const Catalog& catalog) {
   MemoryRow row;
   row.run = index;
+  if (!run.memory_gib && run.outcome.empty()) {
+    row.skipped = "no measured memory";
+    return row;
+  }
   const std::variant<RunScenario, Skipped> made = scenario_of(run, catalog);
   if (const auto* skipped = std::get_if<Skipped>(&made)) {
     row.skipped = skipped->reason;
     return row;
   }
-  const auto& [scenario, usual_software, usual_network, recompute_unknown] = std::get<RunScenario>(made);
-  if (recompute_unknown) {
+  const RunScenario& described = std::get<RunScenario>(made);
+  const Scenario& scenario = described.scenario;
+  if (described.recompute_unknown) {
     row.skipped = "recompute unknown";
     return row;
   }

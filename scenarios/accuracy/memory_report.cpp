@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/accuracy/summary_json.h"
 #include "scenarios/report/table.h"
 
 namespace scenarios {
@@ -55,20 +56,6 @@ std::string skipped_text(const MemoryAccuracy& report) {
   for (const auto& [reason, count] : report.skipped) rows.push_back({"  " + reason, std::to_string(count)});
   return "\nNot predicted\n" + table(rows, 1) +
          fmt::format("\nFailed for an unknown cause, no verdict: {} rows\n", report.unknown_failures);
-}
-
-Json errors_json(const ErrorSummary& errors) {
-  return {
-      {"n", errors.rows}, {"median_abs_error", errors.median}, {"p90_abs_error", errors.p90}, {"bias", errors.bias}};
-}
-
-Json memory_json(const ErrorSummary& errors, const Verdicts& verdicts) {
-  Json json = errors_json(errors);
-  json["verdicts"] = {{"n", verdicts.rows},
-                      {"right", verdicts.right},
-                      {"false_fit", verdicts.false_fit},
-                      {"false_oom", verdicts.false_oom}};
-  return json;
 }
 
 std::string_view word(Verdict verdict) {

@@ -25,13 +25,14 @@ struct Named {
 };
 
 /// What the runs call their software -> stack of the catalogue.
-constexpr std::array<Named, 16> kSoftware{{{"nanotron", "nanotron"},
+constexpr std::array<Named, 20> kSoftware{{{"nanotron", "nanotron"},
                                            {"megatron-lm", "megatron-lm"},
                                            {"megatron", "megatron-lm"},
                                            {"zero-bubble-megatron", "megatron-lm"},
                                            {"megatron-deepspeed", "megatron-deepspeed"},
-                                           {"deepspeed", "megatron-deepspeed"},
-                                           {"deepspeed-0.11.1", "megatron-deepspeed"},
+                                           {"deepspeed", "deepspeed"},
+                                           {"deepspeed-0.11.1", "deepspeed"},
+                                           {"deepspeed-zero3", "deepspeed"},
                                            {"megatron-core", "megatron-core"},
                                            {"megatron-lm-core_v0.6.0", "megatron-core"},
                                            {"flagscale(megatron)", "megatron-core"},
@@ -40,7 +41,10 @@ constexpr std::array<Named, 16> kSoftware{{{"nanotron", "nanotron"},
                                            {"nemo/megatron-bridge", "nemo"},
                                            {"llm-foundry-fsdp", "llm-foundry"},
                                            {"torchtitan", "torchtitan"},
-                                           {"fms-fsdp", "fms-fsdp"}}};
+                                           {"fms-fsdp", "fms-fsdp"},
+                                           {"internevo", "internevo"},
+                                           {"paddlenlp", "paddlenlp"},
+                                           {"torch-ddp/fsdp", "torch"}}};
 
 /// The usual node of a GPU.
 constexpr std::array<Named, 13> kNodes{{{"a100-sxm-80gb", "dgx-a100"},
@@ -322,6 +326,7 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   scenario.training.precision = run.precision == "fp16" ? DType::kFp16 : DType::kBf16;
   scenario.plan = plan_of(run);
   result.recompute_unknown = run.recompute.empty();
+  result.overlap_unstated = !run.overlap_data && run.data > 1;
   if (scenario.plan.ranks() != run.gpus) return Skipped{"layout does not multiply to the GPUs"};
   for (const strategies::ModelDefect& defect : strategies::check_model(scenario.model)) {
     return Skipped{"model: " + defect.field};

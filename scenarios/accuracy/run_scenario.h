@@ -15,6 +15,7 @@ struct RunScenario {
   bool usual_software = false;     ///< the named stack is unknown: 'generic' stands in
   bool usual_network = false;      ///< the network is unknown: the node's usual one stands in
   bool recompute_unknown = false;  ///< predicted without recomputation; the truth lies between none and full
+  bool overlap_unstated = false;   ///< replicas reduce beside the backward or after it as the stack does
 };
 
 struct Skipped {

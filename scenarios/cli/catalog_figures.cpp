@@ -122,11 +122,29 @@ std::string attention_text(hw_models::AttentionKernel kernel) {
   return "unfused";
 }
 
+std::string reduction_text(strategies::ShardedReduction reduction) {
+  switch (reduction) {
+    case strategies::ShardedReduction::kAllReduce:
+      return "all-reduce";
+    case strategies::ShardedReduction::kAllReduceUnlessFp16:
+      return "all-reduce-unless-fp16";
+    case strategies::ShardedReduction::kScatter:
+      break;
+  }
+  return "scatter";
+}
+
+std::string selective_text(strategies::SelectiveRecompute selective) {
+  return selective == strategies::SelectiveRecompute::kAlternateLayers ? "alternate-layers" : "attention";
+}
+
 void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("attention", "attention", attention_text(stack.attention));
   rows.add("gradient", "gradient", info(stack.gradient).name);
   rows.add("parameter gather", "parameter_gather", info(stack.parameter_gather).name);
   rows.add("logits", "logits", info(stack.logits).name);
+  rows.add("sharded reduction", "sharded_reduction", reduction_text(stack.sharded_reduction));
+  rows.add("selective recompute", "selective", selective_text(stack.selective));
   rows.add("dropout", "dropout", stack.dropout);
   rows.add("fused cross-entropy", "fused_cross_entropy", stack.fused_cross_entropy);
   rows.add("fused elementwise", "fused_elementwise", stack.fused_elementwise);

@@ -62,20 +62,37 @@ std::vector<MeasuredRun> read_all(const std::vector<std::string>& files) {
   return runs;
 }
 
-void score_memory(const po::variables_map& given, std::vector<MeasuredRun> runs, const Catalog& catalog) {
+/// Tables of memory (`outcome` filled) repeat steps of others and hold steps too unsteady to score: given together, the
+/// tables without outcomes are scored for time and those with for memory. A single kind serves both.
+std::vector<MeasuredRun> rows_for(bool memory, const std::vector<MeasuredRun>& runs) {
+  std::vector<MeasuredRun> chosen;
+  for (const MeasuredRun& run : runs) {
+    if (run.outcome.empty() != memory) chosen.push_back(run);
+  }
+  return chosen.empty() ? runs : chosen;
+}
+
+void score_memory(const po::variables_map& given, const std::vector<MeasuredRun>& runs, const Catalog& catalog) {
   if (given.count("report") > 0) {
     throw InputError("error: --report draws step times\n  leave out --report or --memory\n");
   }
-  const MemoryAccuracy report = evaluate_memory(std::move(runs), catalog);
+  const MemoryAccuracy report = evaluate_memory(rows_for(true, runs), catalog);
   if (given.count("per-row") > 0) write_file(given["per-row"].as<std::string>(), memory_accuracy_csv(report));
   fmt::print("{}", given["json"].as<bool>() ? memory_accuracy_json(report) : memory_accuracy_text(report));
 }
 
-void score_time(const po::variables_map& given, std::vector<MeasuredRun> runs, const Catalog& catalog) {
-  const AccuracyReport report = evaluate(std::move(runs), catalog);
+void score_time(const po::variables_map& given, const std::vector<MeasuredRun>& runs, const Catalog& catalog) {
+  const AccuracyReport report = evaluate(rows_for(false, runs), catalog);
   if (given.count("per-row") > 0) write_file(given["per-row"].as<std::string>(), accuracy_csv(report));
   if (given.count("report") > 0) write_file(given["report"].as<std::string>(), accuracy_html(report));
-  fmt::print("{}", given["json"].as<bool>() ? accuracy_json(report) : accuracy_text(report));
+  if (given["json"].as<bool>()) {
+    fmt::print("{}", accuracy_json(report, evaluate_memory(rows_for(true, runs), catalog)));
+    return;
+  }
+  fmt::print("{}", accuracy_text(report));
+  if (report.runs.size() < runs.size()) {
+    fmt::print("\n{}", memory_accuracy_text(evaluate_memory(rows_for(true, runs), catalog)));
+  }
 }
 
 }  // namespace

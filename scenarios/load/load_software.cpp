@@ -8,6 +8,8 @@ using hw_models::AttentionKernel;
 using hw_models::DType;
 using hw_models::SoftwareSpec;
 using strategies::Implementation;
+using strategies::SelectiveRecompute;
+using strategies::ShardedReduction;
 
 constexpr double kMaximumLaunch = 1;           // s: beyond, the unit is wrong
 constexpr double kMaximumStepOverhead = 3600;  // s
@@ -20,6 +22,12 @@ const std::vector<std::pair<std::string, AttentionKernel>> kAttentionWords{
 /// Formats a framework stores tensors in; tf32 exists in registers only.
 const std::vector<std::pair<std::string, DType>> kStorageWords{
     {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}, {"fp8", DType::kFp8}, {"fp4", DType::kFp4}};
+const std::vector<std::pair<std::string, ShardedReduction>> kShardedReductionWords{
+    {"scatter", ShardedReduction::kScatter},
+    {"all-reduce", ShardedReduction::kAllReduce},
+    {"all-reduce-unless-fp16", ShardedReduction::kAllReduceUnlessFp16}};
+const std::vector<std::pair<std::string, SelectiveRecompute>> kSelectiveWords{
+    {"attention", SelectiveRecompute::kAttention}, {"alternate-layers", SelectiveRecompute::kAlternateLayers}};
 
 /// One table for all switches: a new switch is one line here.
 struct Switch {
@@ -56,6 +64,8 @@ void read_implementation(const Value& map, Diagnostics& diagnostics, Implementat
   read_word(reader, {"gradient"}, kStorageWords, implementation.gradient);
   read_word(reader, {"parameter_gather"}, kStorageWords, implementation.parameter_gather);
   read_word(reader, {"logits"}, kStorageWords, implementation.logits);
+  read_word(reader, {"sharded_reduction"}, kShardedReductionWords, implementation.sharded_reduction);
+  read_word(reader, {"selective"}, kSelectiveWords, implementation.selective);
   for (const Switch& item : kSwitches) read(reader, item.key, implementation.*item.member);
   read(reader, {"bucket_parameters", 0, kMaximumBucket}, implementation.bucket_parameters);
   read(reader, {"vocabulary_multiple", 0, kMaximumVocabularyMultiple}, implementation.vocabulary_multiple);

@@ -6,16 +6,21 @@
 namespace scenarios {
 namespace {
 
-/// Recomputed share of the forward: all layers (full) or the attention products (selective); the LM head never.
+/// Recomputed share of the forward: all layers (full), the attention products or every second layer (selective, as the
+/// stack means it); the LM head never.
 double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& flops) {
   const double head = 6.0 * static_cast<double>(scenario.model.hidden) * static_cast<double>(scenario.model.vocabulary);
+  const double all = (flops.dense - head + flops.attention) / 3;
   switch (scenario.plan.recompute) {
     case strategies::Recompute::kNone:
       return 0;
-    case strategies::Recompute::kSelective:
-      return flops.attention / 3;
+    case strategies::Recompute::kSelective: {
+      const int layers = scenario.model.layers;
+      const bool whole = scenario.software.implementation.selective == strategies::SelectiveRecompute::kAlternateLayers;
+      return whole ? all * (layers / 2) / layers : flops.attention / 3;
+    }
     case strategies::Recompute::kFull:
-      return (flops.dense - head + flops.attention) / 3;
+      return all;
   }
   return 0;
 }

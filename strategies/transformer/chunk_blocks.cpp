@@ -63,8 +63,8 @@ std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t
   } else {
     receive_stream(writer, stage, chunk.virtual_stage - 1, Payload::kActivation, Lane::kReceivePrevious, incoming);
   }
-  const bool keep = stage.plan.recompute != Recompute::kFull;
   for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
+    const bool keep = stage.recompute_of(layer) != Recompute::kFull;
     const bool is_last = layer + 1 == chunk.first_layer + chunk.layers;
     write_layer_forward(writer, stage, layer, is_last ? outgoing : stage.layers.at(layer + 1).input, keep);
   }
@@ -91,7 +91,7 @@ std::uint32_t write_backward_block(Stage& stage, const Chunk& chunk, Variant var
     receive_stream(writer, stage, chunk.virtual_stage + 1, Payload::kGradient, Lane::kReceiveNext, gradient);
   }
   for (int layer = chunk.first_layer + chunk.layers - 1; layer >= chunk.first_layer; --layer) {
-    if (stage.plan.recompute == Recompute::kFull) write_layer_recompute(writer, stage, layer);
+    if (stage.recompute_of(layer) == Recompute::kFull) write_layer_recompute(writer, stage, layer);
     gradient = write_layer_backward(writer, stage, layer, gradient, buckets);
   }
   writer.at(-1, Phase::kBackward);

@@ -32,7 +32,7 @@ class LayerBackward {
     const BufferId context = w_.temporary("gradient-context", s_.tokens * s_.query * s_.activation_bytes);
     row_split("attention.output", "attention-output", branch, b_.context, s_.query, context);
     release_branch(branch, gradient);
-    if (stage_.plan.recompute == Recompute::kSelective) write_attention_recompute(w_, stage_, layer_);
+    if (stage_.recompute_of(layer_) == Recompute::kSelective) write_attention_recompute(w_, stage_, layer_);
     const BufferId qkv = w_.temporary("gradient-qkv", s_.tokens * s_.qkv * s_.activation_bytes);
     write_attention_backward(w_, stage_, layer_, context, qkv);
     for (const BufferId buffer : {context, b_.softmax, b_.context, b_.qkv}) w_.free(buffer);

@@ -51,7 +51,7 @@ class LayerForward {
     normed_matmul(b_.input, "attention.norm", b_.attention_normed, "attention.qkv.weight", "qkv", s_.qkv, b_.qkv);
     position_and_query_norm();
     write_attention_forward(w_, stage_, layer_);
-    if (stage_.plan.recompute == Recompute::kSelective || !keep_) w_.free(b_.softmax);
+    if (stage_.recompute_of(layer_) == Recompute::kSelective || !keep_) w_.free(b_.softmax);
     done_with(b_.qkv);
     const BufferId projected = w_.temporary("projected", s_.full_bytes());
     matmul("attention.output.weight", "attention-output", b_.context, s_.query, s_.hidden, projected);

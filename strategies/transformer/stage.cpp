@@ -18,10 +18,16 @@ std::int64_t softmax_bytes(const Stage& stage) {
 
 }  // namespace
 
+Recompute Stage::recompute_of(int layer) const {
+  const bool layers = implementation.selective == SelectiveRecompute::kAlternateLayers;
+  if (plan.recompute != Recompute::kSelective || !layers) return plan.recompute;
+  return layer % 2 == 1 ? Recompute::kFull : Recompute::kNone;  // the second of every pair
+}
+
 LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   const Shapes& s = stage.shapes;
-  const bool full = stage.plan.recompute == Recompute::kFull;
-  const bool softmax_kept = stage.plan.recompute == Recompute::kNone;
+  const bool full = stage.recompute_of(layer) == Recompute::kFull;
+  const bool softmax_kept = stage.recompute_of(layer) == Recompute::kNone;
   const auto add = [&](const char* part, std::int64_t bytes, bool kept) {
     return add_buffer(stage.role, "layers." + std::to_string(layer) + "." + part, bytes, Holds::kActivations,
                       kept ? Lifetime::kMicrobatch : Lifetime::kBlock);

@@ -50,6 +50,7 @@ struct Stage {
 
   bool tensor_parallel() const { return plan.tensor > 1; }
   int replicas() const { return plan.data * plan.context; }
+  Recompute recompute_of(int layer) const;  ///< what the stack makes of the plan's word
 };
 
 /// Creates the activation buffers of one layer.

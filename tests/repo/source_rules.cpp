@@ -51,7 +51,8 @@ constexpr std::string_view kUnmirrored[] = {"tests/repo/",
                                             "tests/bench/",
                                             "tests/scenarios/cli/",
                                             "tests/sim/schedule_oracles_test.cpp",
-                                            "tests/scenarios/examples_test.cpp"};
+                                            "tests/scenarios/examples_test.cpp",
+                                            "tests/scenarios/wire_bytes_test.cpp"};
 
 // clang 14 (clang-tidy, fuzz targets) rejects every class derived from view_interface of libstdc++ 12: views, and the
 // subrange that these algorithms return.

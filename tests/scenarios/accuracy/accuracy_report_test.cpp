@@ -41,15 +41,17 @@ AccuracyReport report() {
   report.runs = {run("a-1", "first", 10), run("a-2", "first", 100), run("b-1", "second, \"new\"", 4),
                  run("b<2>&", "second, \"new\"", 5)};
   report.rows = {row(0, 11, 0.0953), row(1, 80, -0.2231), row(2, 3, -0.2877), row(3, 0, 0)};
+  report.rows[0].other_overlap_s = 12;
   report.rows[2].full_recompute_s = 4.5;
   report.rows[3].skipped = "ZeRO 3";
   report.skipped = {{"ZeRO 3", 1}};
-  report.families = {{"first", {2, 0.0953, 0.2231, -0.0639, 0.25, 0.1592}, 0, 0}, {"second, \"new\"", {}, 1, 1}};
+  report.families = {{"first", {2, 0.0953, 0.2231, -0.0639, 0.25, 0.1592}, {}},
+                     {"second, \"new\"", {}, {{1, 1}, {}, {}}}};
   report.qualities = {{"quality A", {2, 0.0953, 0.2231, -0.0639, 0.25, 0.1592}}, {"quality B", {}}};
   report.splits = {{"GPUs 1 to 9", {2, 0.0953, 0.2231, -0.0639, {}, {}}}, {"tensor > 8", {}}};
   report.total = {2, 0.0953, 0.2231, -0.0639, 0.25, 0.1592};
   report.buyer = {1, 0.05, 0.06, 0.07, {}, {}};
-  report.bracketed = report.inside = 1;
+  report.unstated = {{1, 1}, {4, 3}, {2, 1, 0.05, 0.1}};
   report.usual_software = 3;
   report.usual_network = 2;
   return report;
@@ -71,6 +73,9 @@ Not predicted
   ZeRO 3  1
 
 Recompute unknown: 1 rows, measured between none and full in 1; not in the errors above
+Overlap and software unknown: 4 rows, measured between overlapped and exposed in 3; not in the errors above
+Overlap not stated, the stack's stands in: 2 rows of the errors above. Overlapped and exposed lie 5.0 %
+apart (median; p90 10.0 %); measured between them in 1
 Software unknown, 'generic' stands in: 3 rows. Network unknown, the node's usual one stands in: 2
 )");
 }
@@ -78,13 +83,20 @@ Software unknown, 'generic' stands in: 3 rows. Network unknown, the node's usual
 const std::vector<std::string> kErrorKeys{"n", "median_abs_error", "p90_abs_error", "bias", "skill", "shape_error"};
 
 TEST(AccuracyReport, JsonKeepsItsContract) {
-  const json answer = json::parse(accuracy_json(report()));
+  const json answer = json::parse(accuracy_json(report(), {}));
   EXPECT_EQ(answer["rows"], 4);
   EXPECT_EQ(answer["skipped"], json::parse(R"([{"reason": "ZeRO 3", "count": 1}])"));
   ASSERT_EQ(answer["families"].size(), 2U);
   EXPECT_EQ(answer["families"][0]["family"], "first");
   EXPECT_EQ(answer["families"][1]["family"], "second, \"new\"");
   EXPECT_EQ(answer["families"][1]["recompute_unknown"], json::parse(R"({"n": 1, "inside": 1})"));
+  EXPECT_EQ(answer["recompute_unknown"], json::parse(R"({"n": 1, "inside": 1})"));
+  EXPECT_EQ(answer["overlap_unknown"], json::parse(R"({"n": 4, "inside": 3})"));
+  EXPECT_EQ(answer["overlap_of_the_stack"],
+            json::parse(R"({"n": 2, "inside": 1, "median_width": 0.05, "p90_width": 0.1})"));
+  for (const char* key : {"overlap_unknown", "overlap_of_the_stack", "memory"}) {
+    EXPECT_TRUE(answer["families"][0].contains(key)) << key;
+  }
   for (const json& errors : {answer["families"][0], answer["total"], answer["qualities"][0]}) {
     EXPECT_EQ(errors["n"], 2);
     EXPECT_EQ(errors["median_abs_error"], 0.0953);
@@ -100,20 +112,42 @@ TEST(AccuracyReport, JsonKeepsItsContract) {
   }
 }
 
+TEST(AccuracyReport, JsonHoldsTheMemoryOfEveryFamilyThatHasAny) {
+  MemoryAccuracy memory;
+  memory.families = {{"first", {3, 0.1, 0.2, -0.05, {}, {}}, {5, 3, 1, 1}},
+                     {"memory alone", {}, {2, 2, 0, 0}},
+                     {"nothing measured", {}, {}}};
+  memory.total = {3, 0.1, 0.2, -0.05, {}, {}};
+  memory.verdicts = {7, 5, 1, 1};
+  const json answer = json::parse(accuracy_json(report(), memory));
+  ASSERT_EQ(answer["families"].size(), 3U);
+  const json expected = json::parse(R"({"n": 3, "median_abs_error": 0.1, "p90_abs_error": 0.2, "bias": -0.05,
+      "verdicts": {"n": 5, "right": 3, "false_fit": 1, "false_oom": 1}})");
+  EXPECT_EQ(answer["families"][0]["family"], "first");
+  EXPECT_EQ(answer["families"][0]["n"], 2);
+  EXPECT_EQ(answer["families"][0]["memory"], expected);
+  EXPECT_EQ(answer["families"][1]["family"], "memory alone");
+  EXPECT_EQ(answer["families"][1]["n"], 0);
+  EXPECT_EQ(answer["families"][1]["memory"]["verdicts"]["right"], 2);
+  EXPECT_TRUE(answer["families"][2]["memory"].is_null());
+  EXPECT_EQ(answer["total"]["memory"]["verdicts"]["n"], 7);
+  EXPECT_TRUE(json::parse(accuracy_json(report(), {}))["total"]["memory"].is_null());
+}
+
 TEST(AccuracyReport, JsonSurvivesWordsThatAreNotText) {
   AccuracyReport strange = report();
   strange.families[0].family = "\xFF\xFE";
   strange.skipped = {{"precision \xC3", 1}};
-  EXPECT_EQ(json::parse(accuracy_json(strange))["families"].size(), 2U);
+  EXPECT_EQ(json::parse(accuracy_json(strange, {}))["families"].size(), 2U);
 }
 
 TEST(AccuracyReport, CsvHasALineForEveryRun) {
   EXPECT_EQ(accuracy_csv(report()),
-            "id,family,measured_step_s,predicted_step_s,full_recompute_step_s,error_pct,skipped\n"
-            "a-1,first,10,11,,9.53,\n"
-            "a-2,first,100,80,,-22.31,\n"
-            "b-1,\"second, \"\"new\"\"\",4,3,4.5,-28.77,\n"
-            "b<2>&,\"second, \"\"new\"\"\",5,,,,ZeRO 3\n");
+            "id,family,measured_step_s,predicted_step_s,full_recompute_step_s,other_overlap_step_s,error_pct,skipped\n"
+            "a-1,first,10,11,,12,9.53,\n"
+            "a-2,first,100,80,,,-22.31,\n"
+            "b-1,\"second, \"\"new\"\"\",4,3,4.5,,-28.77,\n"
+            "b<2>&,\"second, \"\"new\"\"\",5,,,,,ZeRO 3\n");
 }
 
 TEST(AccuracyReport, CsvCanBeReadBack) {
@@ -125,7 +159,7 @@ TEST(AccuracyReport, CsvCanBeReadBack) {
   ASSERT_EQ(table.rows.size(), 4U);
   EXPECT_EQ(table.rows[0].cells[0], "two\nlines\r\n");
   EXPECT_EQ(table.rows[3].cells[1], "\"");
-  EXPECT_EQ(table.rows[3].cells[6], "precision a,b");
+  EXPECT_EQ(table.rows[3].cells[7], "precision a,b");
 }
 
 int count(const std::string& text, const std::string& word) {
@@ -198,7 +232,7 @@ TEST(AccuracyReport, FamiliesBeyondTheColoursAreRings) {
     const std::string family = "family " + std::to_string(i);
     many.runs.push_back(run(family, family, 5));
     many.rows.push_back(row(i, 6, 0.18));
-    many.families.push_back({family, {1, 0.18, 0.18, 0.18, {}, {}}, 0, 0});
+    many.families.push_back({family, {1, 0.18, 0.18, 0.18, {}, {}}, {}});
   }
   const std::string html = accuracy_html(many);
   EXPECT_EQ(count(html, "<circle class=\"dot\""), 10);

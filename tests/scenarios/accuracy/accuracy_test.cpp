@@ -136,15 +136,60 @@ TEST(Accuracy, UnknownRecomputeIsABracketAndNotScored) {
     return cells;
   };
   const AccuracyReport report = report_of({at(0.9 * none), at((none + full) / 2), at(1.1 * full), measured(1)});
-  EXPECT_EQ(report.bracketed, 3);
-  EXPECT_EQ(report.inside, 1);
+  EXPECT_EQ(report.unstated.recompute.rows, 3);
+  EXPECT_EQ(report.unstated.recompute.inside, 1);
   ASSERT_EQ(report.families.size(), 1U);
-  EXPECT_EQ(report.families[0].bracketed, 3);
-  EXPECT_EQ(report.families[0].inside, 1);
+  EXPECT_EQ(report.families[0].unstated.recompute.rows, 3);
+  EXPECT_EQ(report.families[0].unstated.recompute.inside, 1);
   EXPECT_EQ(report.total.rows, 1);
   EXPECT_TRUE(report.skipped.empty());
   EXPECT_DOUBLE_EQ(report.rows[0].predicted_s, none);
   EXPECT_DOUBLE_EQ(report.rows[0].full_recompute_s.value(), full);
+}
+
+/// Steps of the example with the reduction beside the backward and after it, and a row between, below and above.
+struct Overlaps {
+  explicit Overlaps(Cells changes) : cells(std::move(changes)) {
+    cells["overlap_dp"] = "1";
+    overlapped = predicted(cells);
+    cells["overlap_dp"] = "0";
+    exposed = predicted(cells);
+    cells["overlap_dp"] = "";
+  }
+  std::vector<Cells> rows() const {
+    std::vector<Cells> rows;
+    for (const double seconds : {0.9 * overlapped, (overlapped + exposed) / 2, 1.1 * exposed}) {
+      rows.push_back(cells);
+      rows.back()["measured_step_s"] = fmt::format("{}", seconds);
+    }
+    return rows;
+  }
+
+  Cells cells;
+  double overlapped = 0, exposed = 0;
+};
+
+TEST(Accuracy, OverlapOfAKnownStackIsTheStacksAndItsWidthIsSaid) {
+  const Overlaps overlaps({});
+  ASSERT_GT(overlaps.exposed, overlaps.overlapped);
+  const AccuracyReport report = report_of(overlaps.rows());
+  EXPECT_EQ(report.total.rows, 3);
+  EXPECT_EQ(report.unstated.overlap.rows, 0);
+  EXPECT_EQ(report.unstated.stack.rows, 3);
+  EXPECT_EQ(report.unstated.stack.inside, 1);
+  EXPECT_NEAR(report.unstated.stack.median_width, std::log(overlaps.exposed / overlaps.overlapped), 1e-12);
+  EXPECT_EQ(report.families.at(0).unstated.stack.rows, 3);
+  EXPECT_DOUBLE_EQ(report.rows[0].predicted_s, overlaps.overlapped);  // Megatron-Core overlaps
+  EXPECT_DOUBLE_EQ(report.rows[0].other_overlap_s.value(), overlaps.exposed);
+  EXPECT_EQ(report_of({measured(1, {{"overlap_dp", "1"}})}).unstated.stack.rows, 0);
+}
+
+TEST(Accuracy, OverlapOfAnUnknownStackIsABracketAndNotScored) {
+  const AccuracyReport report = report_of(Overlaps({{"software", "something new"}}).rows());
+  EXPECT_EQ(report.total.rows, 0);
+  EXPECT_EQ(report.unstated.overlap.rows, 3);
+  EXPECT_EQ(report.unstated.overlap.inside, 1);
+  EXPECT_EQ(report.unstated.stack.rows, 0);
 }
 
 TEST(Accuracy, FamiliesAreSortedAndHoldTheirOwnRows) {
@@ -246,7 +291,8 @@ TEST_P(PublishedRuns, EveryRowIsPredictedOrSkippedWithAReason) {
     counted += static_cast<std::size_t>(count);
   }
   EXPECT_EQ(counted, skipped);
-  EXPECT_EQ(static_cast<std::size_t>(report.total.rows + report.bracketed), predicted);
+  EXPECT_EQ(static_cast<std::size_t>(report.total.rows + report.unstated.recompute.rows + report.unstated.overlap.rows),
+            predicted);
   int of_families = 0, of_qualities = 0;
   for (const FamilyAccuracy& family : report.families) of_families += family.errors.rows;
   for (const Split& split : report.qualities) of_qualities += split.errors.rows;

@@ -146,18 +146,18 @@ constexpr SoftwareCase kSoftware[] = {
     {"nemo/megatron-bridge", "nemo", false},
     {"llm-foundry-fsdp", "llm-foundry", false},
     {"megatron-deepspeed", "megatron-deepspeed", false},
-    {"deepspeed", "megatron-deepspeed", false},
-    {"deepspeed-0.11.1", "megatron-deepspeed", false},
+    {"deepspeed", "deepspeed", false},
+    {"deepspeed-0.11.1", "deepspeed", false},
+    {"deepspeed-zero3", "deepspeed", false},
     {"megatron-core", "megatron-core", false},
     {"megatron-lm-core_v0.6.0", "megatron-core", false},
     {"flagscale(megatron)", "megatron-core", false},
     {"megascale", "megatron-core", false},
     {"torchtitan", "torchtitan", false},
     {"fms-fsdp", "fms-fsdp", false},
-    {"internevo", "generic", true},
-    {"paddlenlp", "generic", true},
-    {"torch-ddp/fsdp", "generic", true},
-    {"deepspeed-zero3", "generic", true},
+    {"internevo", "internevo", false},
+    {"paddlenlp", "paddlenlp", false},
+    {"torch-ddp/fsdp", "torch", false},
     {"meta-internal", "generic", true},
     {"something new", "generic", true},
     {"", "generic", true},
@@ -327,6 +327,14 @@ TEST(RunScenario, UnknownRecomputeIsPredictedWithoutAndSaid) {
   const RunScenario run = made({{"recompute", ""}});
   EXPECT_TRUE(run.recompute_unknown);
   EXPECT_EQ(run.scenario.plan.recompute, strategies::Recompute::kNone);
+}
+
+TEST(RunScenario, OverlapThatMattersAndIsNotStatedIsSaid) {
+  EXPECT_TRUE(made({{"overlap_dp", ""}}).overlap_unstated);
+  EXPECT_FALSE(made({{"overlap_dp", "0"}}).overlap_unstated);
+  EXPECT_FALSE(made({{"overlap_dp", "1"}}).overlap_unstated);
+  // One replica reduces nothing.
+  EXPECT_FALSE(made({{"overlap_dp", ""}, {"dp", "1"}, {"tp", "8"}, {"pp", "2"}}).overlap_unstated);
 }
 
 TEST(RunScenario, WhatTheRowSaysOfTheImplementationWins) {

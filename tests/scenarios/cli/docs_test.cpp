@@ -136,6 +136,44 @@ TEST(Docs, OutputsAreReal) {
   EXPECT_GE(outputs, 1);
 }
 
+/// The part of a table between two lines, as Markdown: family, rows, median, p90, bias.
+std::string readme_table(const std::string& output) {
+  std::string table = "| family | rows | median % | p90 % | bias % |\n|---|---|---|---|---|\n";
+  std::istringstream lines(output.substr(output.find("\nfamily ") + 1));
+  std::string line;
+  std::getline(lines, line);  // the header
+  while (std::getline(lines, line)) {
+    const std::size_t gap = line.find("  ");  // names hold single spaces
+    table += "| " + line.substr(0, gap);
+    std::istringstream cells(line.substr(gap));
+    std::string cell;
+    for (int i = 0; i < 4 && cells >> cell; ++i) table += " | " + cell;
+    table += " |\n";
+    if (line.starts_with("buyers")) break;
+  }
+  return table;
+}
+
+/// README shows the first figures of the run that docs/accuracy.md shows whole (checked above).
+TEST(Docs, ReadmeShowsTheErrors) {
+  std::string output;
+  for (const Block& block : blocks_of("docs/accuracy.md")) {
+    if (block.text.starts_with("$ trainyard accuracy tests/data/published/runs.csv ")) output = block.text;
+  }
+  ASSERT_FALSE(output.empty());
+  const std::string expected = readme_table(output), readme = page_text("README.md");
+  const std::size_t begin = readme.find("| family |");
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t end = readme.find("\n\n", begin) + 1;
+  const char* update = std::getenv("TRAINYARD_UPDATE_GOLDEN");
+  if (update != nullptr && std::string(update) == "1") {
+    write_text(std::string(TRAINYARD_SOURCE_DIR) + "/README.md",
+               readme.substr(0, begin) + expected + readme.substr(end));
+  } else {
+    EXPECT_EQ(readme.substr(begin, end - begin), expected) << "TRAINYARD_UPDATE_GOLDEN=1 writes it anew";
+  }
+}
+
 TEST(Docs, ScenariosAreAccepted) {
   int scenarios = 0;
   for (const Block& block : all_blocks()) {

@@ -51,12 +51,13 @@ TEST(VerbAccuracy, JsonIsOneObjectAndNothingElse) {
   const json answer = json::parse(run.output);
   EXPECT_EQ(answer["rows"], 12);
   ASSERT_EQ(answer["families"].size(), 2U);
-  int predicted = answer["recompute_unknown"]["n"], skipped = 0;
+  int predicted = answer["recompute_unknown"]["n"].get<int>() + answer["overlap_unknown"]["n"].get<int>();
+  int skipped = 0;
   for (const json& family : answer["families"]) predicted += family["n"].get<int>();
   for (const json& reason : answer["skipped"]) skipped += reason["count"].get<int>();
   EXPECT_EQ(skipped, 3);
   EXPECT_EQ(predicted + skipped, 12);
-  EXPECT_EQ(answer["total"]["n"], 8);
+  EXPECT_EQ(answer["total"]["n"], 7);
   for (const char* key : {"median_abs_error", "p90_abs_error", "bias", "skill", "shape_error"}) {
     EXPECT_TRUE(answer["total"][key].is_number()) << key;
     EXPECT_TRUE(answer["buyer"].contains(key)) << key;
@@ -68,8 +69,51 @@ TEST(VerbAccuracy, ReadsStandardInputAndSeveralTables) {
   EXPECT_EQ(json::parse(run_binary({"accuracy", "-", "--json"}, small_table()).output), once);
   const json twice = json::parse(run_binary({"accuracy", kRuns, "--json", "-"}, small_table()).output);
   EXPECT_EQ(twice["rows"], 24);
-  EXPECT_EQ(twice["total"]["n"], 16);
+  EXPECT_EQ(twice["total"]["n"], 14);
   EXPECT_EQ(twice["total"]["median_abs_error"], once["total"]["median_abs_error"]);
+}
+
+/// The small table with a measured memory in every row, and `outcome` in a column of its own if there is one.
+std::string memory_table(const std::string& outcome) {
+  const CsvTable table = parse_csv(small_table(), kRuns);
+  std::string text;
+  for (const std::string& column : table.columns) text += column + ",";
+  text += "outcome\n";
+  for (const CsvRow& row : table.rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string& column = table.columns[i];
+      text += (column == "measured_peak_memory_gib" ? "40"
+               : column == "memory_kind"            ? "allocated"
+                                                    : row.cells[i]) +
+              ",";
+    }
+    text += outcome + "\n";
+  }
+  return text;
+}
+
+TEST(VerbAccuracy, JsonHoldsMemoryWhereItWasMeasured) {
+  EXPECT_TRUE(json::parse(run_binary({"accuracy", kRuns, "--json"}).output)["total"]["memory"].is_null());
+  const json answer = json::parse(run_binary({"accuracy", "-", "--json"}, memory_table("")).output);
+  EXPECT_EQ(answer["families"][0]["memory"]["n"], 5);
+  EXPECT_EQ(answer["families"][0]["memory"]["verdicts"]["n"], 0);
+  EXPECT_EQ(answer["families"][0]["n"], 5);
+  const json alone = json::parse(run_binary({"accuracy", "--memory", "-", "--json"}, memory_table("")).output);
+  EXPECT_EQ(answer["total"]["memory"], alone["total"]["memory"]);
+}
+
+TEST(VerbAccuracy, TablesOfTimeAndOfMemoryTogetherAreScoredForWhatTheyHold) {
+  const json time = json::parse(run_binary({"accuracy", kRuns, "--json"}).output);
+  const std::string table = memory_table("fit");
+  const json memory = json::parse(run_binary({"accuracy", "--memory", "-", "--json"}, table).output);
+  const json both = json::parse(run_binary({"accuracy", kRuns, "-", "--json"}, table).output);
+  EXPECT_EQ(both["rows"], 12);
+  EXPECT_EQ(both["total"]["n"], time["total"]["n"]);
+  EXPECT_EQ(both["total"]["memory"], memory["total"]["memory"]);
+  EXPECT_EQ(both["families"][0]["memory"], memory["families"][0]["memory"]);
+  const std::string text = run_binary({"accuracy", kRuns, "-"}, table).output;
+  EXPECT_THAT(text, StartsWith("12 runs. error = "));
+  EXPECT_THAT(text, HasSubstr("\nMemory of 12 runs. error = "));
 }
 
 TEST(VerbAccuracy, PerRowHasALineForEveryRun) {
