@@ -47,9 +47,9 @@ class UpdateWriter {
 
   void reduce() {
     w_.at(-1, Phase::kReduce);
-    if (!reduced_ && stage_.replicas() > 1) {
+    const auto& parameters = stage_.parameters.all();
+    if (!reduced_ && stage_.replicas() > 1 && !parameters.empty()) {  // a stage may hold no layer at all
       GradientBuckets buckets(w_, stage_, true);
-      const auto& parameters = stage_.parameters.all();
       for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) buckets.ready(*p);
       buckets.flush();
       for (std::uint32_t i = 0; i <= w_.last().value; ++i) {

@@ -129,7 +129,7 @@ TEST(BuildProgram, HoldsEveryParameterOnce) {
 }
 
 // Without recomputation the matmuls are exactly the model's training FLOPs, however they are spread; full
-// recomputation adds one forward of all layers, without the LM head.
+// recomputation adds one forward of all layers, without the LM head, and half as much if every second is meant.
 TEST(BuildProgram, SpreadsTheModelsFlops) {
   for (const ModelSpec& model : {small_model(), small_gpt()}) {
     const TokenFlops flops = training_flops_per_token(model, small_training().sequence_length);
@@ -141,6 +141,8 @@ TEST(BuildProgram, SpreadsTheModelsFlops) {
       const auto tokens = static_cast<double>(program.tokens_per_step);
       double expected = flops.dense * tokens;
       if (small.plan.recompute == Recompute::kFull) expected += (flops.dense - head) / 3 * tokens;
+      const bool every_second = implementation.selective == SelectiveRecompute::kAlternateLayers;
+      if (small.plan.recompute == Recompute::kSelective && every_second) expected += (flops.dense - head) / 6 * tokens;
       EXPECT_DOUBLE_EQ(matmul_flops(program), expected) << model.name << " " << small.name;
     }
   }
@@ -197,6 +199,67 @@ TEST(BuildProgram, KeepsTheActivationsOfThePublishedFormulas) {
   EXPECT_EQ(kept(t, true, Recompute::kNone), (s * b * h * 34 + 5 * a * s * s * b) / t);
   EXPECT_EQ(kept(t, true, Recompute::kSelective), s * b * h * 34 / t);
   EXPECT_EQ(kept(1, false, Recompute::kFull), 2 * s * b * h);
+}
+
+TEST(BuildProgram, SelectiveMayMeanEverySecondLayer) {
+  const auto role = [](SelectiveRecompute selective, Recompute recompute) {
+    Implementation implementation = unpadded();
+    implementation.selective = selective;
+    PlanSpec plan;
+    plan.recompute = recompute;
+    return build_program(small_model(), small_training(), plan, implementation);
+  };
+  const Program none = role(SelectiveRecompute::kAlternateLayers, Recompute::kNone);
+  const Program full = role(SelectiveRecompute::kAlternateLayers, Recompute::kFull);
+  const Program mixed = role(SelectiveRecompute::kAlternateLayers, Recompute::kSelective);
+  for (int layer = 0; layer < small_model().layers; ++layer) {
+    const Program& like = layer % 2 == 1 ? full : none;
+    EXPECT_EQ(kept_bytes(mixed.roles.front(), layer), kept_bytes(like.roles.front(), layer)) << layer;
+  }
+  EXPECT_DOUBLE_EQ(matmul_flops(mixed), (matmul_flops(none) + matmul_flops(full)) / 2);
+  // The other meaning recomputes no matrix of a weight.
+  EXPECT_DOUBLE_EQ(matmul_flops(role(SelectiveRecompute::kAttention, Recompute::kSelective)), matmul_flops(none));
+}
+
+/// nanotron deals layers out by their matrices: the LM head can leave a stage without any.
+TEST(BuildProgram, StagesWithoutParametersReduceNothing) {
+  Implementation implementation = unpadded();
+  implementation.overlap_gradient_reduce = false;
+  PlanSpec plan;
+  plan.data = 2;
+  plan.pipeline = 3;
+  plan.layers_per_stage = {4, 0, 4};
+  const Program program = build_program(small_model(), small_training(), plan, implementation);
+  EXPECT_EQ(check_program(program), std::vector<std::string>{});
+  EXPECT_EQ(held(program.roles[1], Holds::kGradients), 0);
+  EXPECT_EQ(collective_bytes(program.roles[1], CollectiveKind::kAllReduce, Lane::kData, "reduce-gradients"), 0);
+}
+
+TEST(BuildProgram, ShardedReplicasScatterOrAllReduceTheirGradients) {
+  struct Case {
+    ShardedReduction reduction;
+    hw_models::DType precision;
+    CollectiveKind kind;
+  };
+  for (const Case& each :
+       {Case{ShardedReduction::kScatter, hw_models::DType::kBf16, CollectiveKind::kReduceScatter},
+        Case{ShardedReduction::kAllReduce, hw_models::DType::kBf16, CollectiveKind::kAllReduce},
+        Case{ShardedReduction::kAllReduce, hw_models::DType::kFp16, CollectiveKind::kAllReduce},
+        Case{ShardedReduction::kAllReduceUnlessFp16, hw_models::DType::kBf16, CollectiveKind::kAllReduce},
+        Case{ShardedReduction::kAllReduceUnlessFp16, hw_models::DType::kFp16, CollectiveKind::kReduceScatter}}) {
+    Implementation implementation = unpadded();
+    implementation.sharded_reduction = each.reduction;
+    TrainingSpec training = small_training();
+    training.precision = each.precision;
+    PlanSpec plan;
+    plan.data = 4;
+    plan.zero = 1;
+    const Role role = build_program(small_model(), training, plan, implementation).roles.front();
+    for (const CollectiveKind kind : {CollectiveKind::kReduceScatter, CollectiveKind::kAllReduce}) {
+      const std::int64_t expected = kind == each.kind ? held(role, Holds::kGradients) : 0;
+      EXPECT_EQ(collective_bytes(role, kind, Lane::kData, "reduce-gradients"), expected);
+    }
+  }
 }
 
 TEST(BuildProgram, LogitsAreFullPrecisionOnTheLastStage) {

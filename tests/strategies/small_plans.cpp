@@ -80,6 +80,11 @@ std::vector<SmallPlan> small_plans() {
       plan.recompute = Recompute::kNone;
       plan.sequence_parallel = false;
       add(plan, plain, " zero plain");
+      Implementation other;
+      other.sharded_reduction = strategies::ShardedReduction::kAllReduce;
+      other.selective = strategies::SelectiveRecompute::kAlternateLayers;
+      plan.recompute = Recompute::kSelective;
+      add(plan, other, " alternate zero");
     }
   }
   return plans;

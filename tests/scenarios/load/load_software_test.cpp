@@ -40,6 +40,24 @@ TEST(LoadSoftware, ReadsEveryField) {
   EXPECT_EQ(stack->prices.communicator.value(), 300'000'000);
 }
 
+TEST(LoadSoftware, WordsOfReductionAndRecomputation) {
+  using strategies::SelectiveRecompute;
+  using strategies::ShardedReduction;
+  const auto read = [](const std::string& line) {
+    std::string findings;
+    const auto stack =
+        load_text(load_software, "prices: {kernel_launch: 4 us}\nimplementation: {" + line + "}\n", findings);
+    EXPECT_EQ(findings, "") << line;
+    return stack.value().implementation;
+  };
+  EXPECT_EQ(read("sharded_reduction: scatter").sharded_reduction, ShardedReduction::kScatter);
+  EXPECT_EQ(read("sharded_reduction: all-reduce").sharded_reduction, ShardedReduction::kAllReduce);
+  EXPECT_EQ(read("sharded_reduction: all-reduce-unless-fp16").sharded_reduction,
+            ShardedReduction::kAllReduceUnlessFp16);
+  EXPECT_EQ(read("selective: attention").selective, SelectiveRecompute::kAttention);
+  EXPECT_EQ(read("selective: alternate-layers").selective, SelectiveRecompute::kAlternateLayers);
+}
+
 TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
   using strategies::Implementation;
   const std::vector<std::pair<std::string, bool Implementation::*>> switches{
@@ -80,6 +98,8 @@ TEST(LoadSoftware, EachDefectIsOneFinding) {
                    {"implementation", "implementation: flash", "must be a map"},
                    {"implementation", "implementation: {attention: flesh}", "did you mean 'flash'?"},
                    {"implementation", "implementation: {gradient: tf32}", "is not known"},
+                   {"implementation", "implementation: {selective: attentive}", "did you mean 'attention'?"},
+                   {"implementation", "implementation: {sharded_reduction: ring}", "is not known"},
                    {"implementation", "implementation: {dropout: 3}", "must be true or false"},
                    {"implementation", "implementation: {dropuot: true}", "did you mean 'dropout'?"},
                    {"implementation", "implementation: {bucket_parameters: -1}", "out of range"},
