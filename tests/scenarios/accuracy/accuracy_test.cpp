@@ -170,7 +170,7 @@ struct Overlaps {
 };
 
 TEST(Accuracy, OverlapOfAKnownStackIsTheStacksAndItsWidthIsSaid) {
-  const Overlaps overlaps({});
+  const Overlaps overlaps{Cells{}};
   ASSERT_GT(overlaps.exposed, overlaps.overlapped);
   const AccuracyReport report = report_of(overlaps.rows());
   EXPECT_EQ(report.total.rows, 3);
@@ -185,7 +185,8 @@ TEST(Accuracy, OverlapOfAKnownStackIsTheStacksAndItsWidthIsSaid) {
 }
 
 TEST(Accuracy, OverlapOfAnUnknownStackIsABracketAndNotScored) {
-  const AccuracyReport report = report_of(Overlaps({{"software", "something new"}}).rows());
+  const Cells unknown{{"software", "something new"}};
+  const AccuracyReport report = report_of(Overlaps(unknown).rows());
   EXPECT_EQ(report.total.rows, 0);
   EXPECT_EQ(report.unstated.overlap.rows, 3);
   EXPECT_EQ(report.unstated.overlap.inside, 1);
