@@ -51,8 +51,6 @@ struct Implementation {
   bool cuda_graphs = false;    ///< one host launch per block
   bool gradient_norm = true;   ///< global gradient norm before the update (clipping)
   bool loss_read = true;       ///< host reads the loss once a step
-  /// Gradients wider than the weights are all-reduced even where the optimizer is sharded.
-  bool reduces_wide_gradients_whole = false;
   std::int64_t bucket_parameters = 40'000'000;  ///< gradients per bucket; 0 = one bucket
   std::int64_t vocabulary_multiple = 128;       ///< padded to a multiple of this x tensor; 0 = none
 };

@@ -151,7 +151,6 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("fused gradient accumulation", "fused_gradient_accumulation", stack.fused_gradient_accumulation);
   rows.add("half gradients until end", "half_gradients_until_end", stack.half_gradients_until_end);
   rows.add("casts products", "casts_products", stack.casts_products);
-  rows.add("reduces wide gradients whole", "reduces_wide_gradients_whole", stack.reduces_wide_gradients_whole);
   rows.add("separate buckets", "separate_buckets", stack.separate_buckets);
   rows.add("copies keys and values", "copies_keys_and_values", stack.copies_keys_and_values);
   rows.add("overlap gradient reduce", "overlap_gradient_reduce", stack.overlap_gradient_reduce);

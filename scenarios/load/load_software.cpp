@@ -39,7 +39,6 @@ constexpr Switch kSwitches[] = {
     {"fused_cross_entropy", &Implementation::fused_cross_entropy},
     {"half_gradients_until_end", &Implementation::half_gradients_until_end},
     {"casts_products", &Implementation::casts_products},
-    {"reduces_wide_gradients_whole", &Implementation::reduces_wide_gradients_whole},
     {"separate_buckets", &Implementation::separate_buckets},
     {"copies_keys_and_values", &Implementation::copies_keys_and_values},
     {"fused_elementwise", &Implementation::fused_elementwise},

@@ -56,8 +56,10 @@ constexpr Wire kWires[] = {
     {"megatron-lm", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
     {"megatron-lm", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 1},
     // fp16 ZeRO reduces to the owners; the bf16 optimizer all-reduces fp32 gradients though it shards the update
-    {"megatron-deepspeed", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 2},
-    {"megatron-deepspeed", DType::kBf16, 4 * 2 * kEighth, 4 * 2 * kEighth, 2 * kEighth, 2},
+    {"megatron-deepspeed", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
+    {"megatron-deepspeed", DType::kBf16, 4 * 2 * kEighth, 4 * 2 * kEighth, 2 * kEighth, 1},
+    {"megatron-deepspeed-bigscience", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
+    {"megatron-deepspeed-bigscience", DType::kBf16, 4 * 2 * kEighth, 4 * 2 * kEighth, 2 * kEighth, 1},
     // performance recipes: grad_reduce_in_fp32 off
     {"nemo", DType::kBf16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
     // fp32 gradient accumulation, reduced as it is accumulated

@@ -501,7 +501,8 @@ TEST(BuildProgram, WideGradientsAreCastAndReducedWhole) {
   Implementation plain = unpadded();
   plain.fused_gradient_accumulation = plain.overlap_gradient_reduce = false;
   Implementation wide = plain;
-  wide.casts_products = wide.reduces_wide_gradients_whole = true;
+  wide.casts_products = true;
+  wide.sharded_reduction = ShardedReduction::kAllReduceUnlessFp16;
   PlanSpec plan;
   plan.data = 2;
   plan.zero = 1;

@@ -67,7 +67,6 @@ TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
       {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
       {"half_gradients_until_end", &Implementation::half_gradients_until_end},
       {"casts_products", &Implementation::casts_products},
-      {"reduces_wide_gradients_whole", &Implementation::reduces_wide_gradients_whole},
       {"separate_buckets", &Implementation::separate_buckets},
       {"copies_keys_and_values", &Implementation::copies_keys_and_values},
       {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
