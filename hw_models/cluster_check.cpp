@@ -79,6 +79,7 @@ void check_fabric(const FabricSpec& fabric) {
           fmt::format("{} is not in (0, 1]", fabric.efficiency));
   require_latency(fabric.switch_latency, "fabric.switch_latency");
   require_latency(fabric.endpoint_latency, "fabric.endpoint_latency");
+  require_latency(fabric.jitter, "fabric.jitter");
 }
 
 }  // namespace

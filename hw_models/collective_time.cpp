@@ -42,12 +42,16 @@ Volume ring_volume(Operation operation, int ranks) {
   return {others, 1};
 }
 
-// A ring crosses between domains `domains - 1` times per round beyond the pipelined wrap-around; the other steps stay
-// inside (NCCL: nInter = 2 (nodes - 1) of 2 (n - 1) steps).
+/// A piece of data goes round the whole ring but for one hop. Where domains hold several ranks, most pieces leave out a
+/// hop inside: the last to arrive has crossed between domains as often as there are domains.
+int crossings(const GroupLayout& layout) {
+  return layout.domains > 1 && layout.ranks > layout.domains ? layout.domains : layout.domains - 1;
+}
+
 Seconds ring(Operation operation, double bytes, const GroupLayout& layout, const TransferProtocol& protocol) {
   const Volume volume = ring_volume(operation, layout.ranks);
-  const double inter_steps = static_cast<double>(volume.rounds) * (layout.domains - 1);
-  const double intra_steps = static_cast<double>(volume.rounds) * (layout.ranks - layout.domains);
+  const double inter_steps = static_cast<double>(volume.rounds) * crossings(layout);
+  const double intra_steps = static_cast<double>(volume.rounds) * (layout.ranks - 1 - crossings(layout));
   return protocol.base + (layout.intra_latency + protocol.intra_extra) * intra_steps +
          (layout.inter_latency + protocol.inter_extra) * inter_steps +
          transfer(bytes * volume.per_byte, ring_rate(layout) * protocol.share);
@@ -92,6 +96,7 @@ CollectiveEstimate Network::collective(Operation operation, Bytes bytes, const G
       consider(tree_all_reduce(amount, layout, protocol), "tree");
     }
   }
+  best.time += layout.lateness;
   return best;
 }
 

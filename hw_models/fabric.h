@@ -22,6 +22,7 @@ struct FabricSpec {
   double efficiency = 0.9;      ///< payload share of the line rate that a collective reaches, (0, 1]
   Seconds switch_latency{};     ///< one switch
   Seconds endpoint_latency{};   ///< NIC to NIC software and DMA cost of one message, without switches
+  Seconds jitter{};             ///< mean lateness of a node at a collective between nodes (jitter.h)
   Watts power_per_port{};       ///< switch share and transceivers
 };
 

@@ -22,6 +22,7 @@ struct GpuSpec {
   Bytes l2{};
   double matrix_efficiency = 0.8;      ///< best measured dense matmul over peak, (0, 1]
   double sustained_clock = 1;          ///< clock of matrix products under minutes of full power over a burst's, (0, 1]
+  double speed_spread = 0;             ///< mean lag of a chip behind the fastest, over the mean time (jitter.h)
   double memory_efficiency = 0.85;     ///< best measured streaming bandwidth over peak, (0, 1]
   Watts idle_power{}, active_power{};  ///< per GPU; active = board power limit
 

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/jitter.h"
 #include "hw_models/network.h"
 #include "hw_models/transfer_protocol.h"
 
@@ -199,6 +200,7 @@ class Family {
     layout.inter = BytesPerSecond(inter);
     layout.inter_per_rank = BytesPerSecond(per_rank);
     layout.inter_latency = inter_latency(domains, crosses);
+    layout.lateness = fabric_.jitter * expected_maximum(layout.domains);
   }
 
   bool crosses_uplinks(const std::vector<Members>& domains) const {

@@ -36,6 +36,7 @@ struct GroupLayout {
   BytesPerSecond inter{};           ///< between domains, sum over the NICs this group gets in its scarcest domain
   BytesPerSecond inter_per_rank{};  ///< scarcest NIC share of one rank
   Seconds intra_latency{}, inter_latency{};  ///< one step
+  Seconds lateness{};                        ///< expected, of the last domain to join (jitter.h)
   auto operator<=>(const GroupLayout&) const = default;
 };
 

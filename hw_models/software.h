@@ -11,7 +11,8 @@ struct SoftwareSpec {
   std::string name;                  ///< catalogue name, e.g. "megatron-core"
   Seconds kernel_launch{};           ///< host time to issue one kernel
   Seconds collective_launch{};       ///< host time to issue one collective or send/receive
-  Seconds collective_member{};       ///< and for every member of a tensor-parallel group, in jobs that span nodes
+  Seconds collective_member{};       ///< and for every member of its group, in jobs that span nodes;
+  Seconds shard_copy{};              ///< instead for a sharded optimizer's: for every member and tensor
   Seconds synchronize{};             ///< host time of a device synchronisation once the device is done
   Seconds step_overhead{};           ///< host time per step outside all kernels (logging, data, Python)
   Seconds kernel_gap{};              ///< device-side minimum between dependent kernels

@@ -1,8 +1,9 @@
-// duration of compute:    kernel_cost at the sustained clock + software.kernel_gap
+// duration of compute:    kernel_cost at the sustained clock of the job's slowest GPU + software.kernel_gap
 // duration of collective: Network::collective on the worst layout among the groups that hold ranks of the role
 // duration of send:       Network::send, the worst over the ranks of the role
 // issue:                  software.kernel_launch, software.collective_launch (and collective_member for every member of
-//                         a tensor-parallel group when the job spans nodes); one launch for a whole graph block
+//                         its group when the job spans nodes; around a sharded optimizer's instead shard_copy for
+//                         every member and tensor); one launch for a whole graph block
 #include "sim/price_program.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <variant>
 
+#include "hw_models/jitter.h"
 #include "hw_models/kernel_time.h"
 #include "hw_models/network.h"
 #include "sim/communication_prices.h"
@@ -37,7 +39,10 @@ std::int64_t nanoseconds(Seconds time) {
 class KernelPrices {
  public:
   /// A step repeats for days: matrix products run at the clock that the power limit sustains.
-  explicit KernelPrices(const hw_models::GpuSpec& gpu) : gpu_(gpu) { gpu_.matrix_efficiency *= gpu.sustained_clock; }
+  /// All ranks meet once a step at least: the slowest of their GPUs sets the pace.
+  KernelPrices(const hw_models::GpuSpec& gpu, int ranks) : gpu_(gpu) {
+    gpu_.matrix_efficiency *= gpu.sustained_clock / hw_models::slowest_over_average(gpu.speed_spread, ranks);
+  }
 
   const hw_models::KernelCost& of(const hw_models::Kernel& kernel) {
     auto& known = known_[kernel.index()];
@@ -82,13 +87,19 @@ struct Pricing {
 
   std::int64_t launch_ns(Seconds launch) const { return nanoseconds(launch / host_speed); }
 
-  /// What tensor-parallel layers add to each of their collectives.
+  /// What a collective costs the host for each member of its group; around a sharded optimizer's, for each member's
+  /// piece of each tensor.
   std::int64_t members_ns(const strategies::Operation& operation) const {
     const auto* collective = std::get_if<strategies::Collective>(&operation.work);
-    if (!spans_nodes || collective == nullptr || operation.lane != strategies::Lane::kTensor) return 0;
+    if (collective == nullptr) return 0;
     const strategies::Group& group = program.groups[collective->group.value];
-    const int members = group.size(program.views[static_cast<std::size_t>(group.view)]);
-    return launch_ns(software.collective_member * static_cast<double>(members));
+    const double members = group.size(program.views[static_cast<std::size_t>(group.view)]);
+    const bool reduces_shards =
+        operation.lane == strategies::Lane::kData && collective->kind == strategies::CollectiveKind::kReduceScatter;
+    if (reduces_shards || operation.lane == strategies::Lane::kGather) {
+      return launch_ns(software.shard_copy * (members * static_cast<double>(operation.writes.size())));
+    }
+    return spans_nodes ? launch_ns(software.collective_member * members) : 0;
   }
 
   OperationPrice operator()(const strategies::Compute& compute) const {
@@ -158,7 +169,7 @@ Prices price_program(const strategies::Program& program, const hw_models::Cluste
                      const hw_models::GpuSpec& gpu, const hw_models::SoftwareSpec& software,
                      const strategies::Placement& placement, const strategies::TrainingSpec& training) {
   const hw_models::Network network(cluster);
-  KernelPrices kernels(gpu);
+  KernelPrices kernels(gpu, program.ranks());
   CollectivePrices collectives(program, placement, network, ranks_by_gpu(program, cluster, placement));
   SendPrices sends(program, cluster, placement, network);
   Prices prices;

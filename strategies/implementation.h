@@ -40,6 +40,7 @@ struct Implementation {
   bool copies_keys_and_values = false;      ///< behind the rotation, while the projection's output stays alive
   bool overlap_gradient_reduce = true;      ///< buckets start inside the last backward
   bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
+  bool gathers_at_once = false;             ///< ZeRO-1 gathers a stage chunk's parameters in one collective
   bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients
   bool blocking_sends = false;              ///< compute waits for its own send
   bool blocking_receives = false;           ///< the host waits for each pipeline message before it issues anything else

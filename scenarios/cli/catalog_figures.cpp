@@ -155,6 +155,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("copies keys and values", "copies_keys_and_values", stack.copies_keys_and_values);
   rows.add("overlap gradient reduce", "overlap_gradient_reduce", stack.overlap_gradient_reduce);
   rows.add("overlap parameter gather", "overlap_parameter_gather", stack.overlap_parameter_gather);
+  rows.add("gathers at once", "gathers_at_once", stack.gathers_at_once);
   rows.add("overlap weight gradient", "overlap_weight_gradient", stack.overlap_weight_gradient);
   rows.add("blocking sends", "blocking_sends", stack.blocking_sends);
   rows.add("blocking receives", "blocking_receives", stack.blocking_receives);
@@ -193,6 +194,7 @@ std::vector<Figure> figures(const hw_models::GpuSpec& gpu) {
   rows.add("L2 cache", "l2", gpu.l2);
   rows.add("matrix efficiency", "matrix_efficiency", gpu.matrix_efficiency);
   rows.add("sustained clock", "sustained_clock", gpu.sustained_clock);
+  rows.add("speed spread", "speed_spread", gpu.speed_spread);
   rows.add("memory efficiency", "memory_efficiency", gpu.memory_efficiency);
   rows.add("idle power", "idle_power", gpu.idle_power);
   rows.add("active power", "active_power", gpu.active_power);
@@ -233,6 +235,7 @@ std::vector<Figure> figures(const hw_models::FabricSpec& fabric) {
   rows.add("efficiency", "efficiency", fabric.efficiency);
   rows.add("switch latency", "switch_latency", fabric.switch_latency);
   rows.add("endpoint latency", "endpoint_latency", fabric.endpoint_latency);
+  rows.add("jitter", "jitter", fabric.jitter);
   rows.add("power per port", "power_per_port", fabric.power_per_port);
   return rows.take();
 }
@@ -244,6 +247,7 @@ std::vector<Figure> figures(const SoftwareStack& software) {
   rows.add("kernel launch", "kernel_launch", prices.kernel_launch);
   rows.add("collective launch", "collective_launch", prices.collective_launch);
   rows.add("collective member", "collective_member", prices.collective_member);
+  rows.add("shard copy", "shard_copy", prices.shard_copy);
   rows.add("synchronize", "synchronize", prices.synchronize);
   rows.add("step overhead", "step_overhead", prices.step_overhead);
   rows.add("kernel gap", "kernel_gap", prices.kernel_gap);

@@ -24,6 +24,7 @@ std::optional<hw_models::FabricSpec> load_fabric(const Value& map, const std::st
   read(reader, {"efficiency", 0.01, 1}, fabric.efficiency);
   read(reader, {"switch_latency", 0, kMaximumLatency}, fabric.switch_latency);
   read(reader, {"endpoint_latency", 0, kMaximumLatency}, fabric.endpoint_latency);
+  read(reader, {"jitter", 0, kMaximumLatency}, fabric.jitter);
   read(reader, {"power_per_port", 0, 1e4}, fabric.power_per_port);
   reader.finish();
   return error_count(diagnostics) == errors ? std::optional(fabric) : std::nullopt;

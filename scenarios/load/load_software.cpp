@@ -45,6 +45,7 @@ constexpr Switch kSwitches[] = {
     {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
     {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
     {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
+    {"gathers_at_once", &Implementation::gathers_at_once},
     {"overlap_weight_gradient", &Implementation::overlap_weight_gradient},
     {"blocking_sends", &Implementation::blocking_sends},
     {"blocking_receives", &Implementation::blocking_receives},
@@ -76,6 +77,7 @@ void read_prices(const Value& map, Diagnostics& diagnostics, SoftwareSpec& price
   read(reader, {"kernel_launch", 0, kMaximumLaunch}, prices.kernel_launch);
   read(reader, {"collective_launch", 0, kMaximumLaunch}, prices.collective_launch);
   read(reader, {"collective_member", 0, kMaximumLaunch}, prices.collective_member);
+  read(reader, {"shard_copy", 0, kMaximumLaunch}, prices.shard_copy);
   read(reader, {"synchronize", 0, kMaximumLaunch}, prices.synchronize);
   read(reader, {"step_overhead", 0, kMaximumStepOverhead}, prices.step_overhead);
   read(reader, {"kernel_gap", 0, kMaximumLaunch}, prices.kernel_gap);

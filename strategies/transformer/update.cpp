@@ -182,7 +182,7 @@ class UpdateWriter {
         if (parameter.chunk != chunk) continue;
         elements += parameter.elements;
         next.weights.push_back(parameter.weight);
-        const std::int64_t bucket = stage_.implementation.bucket_parameters;
+        const std::int64_t bucket = stage_.implementation.gathers_at_once ? 0 : stage_.implementation.bucket_parameters;
         if (bucket > 0 && elements >= bucket) emit(next, elements);
       }
       emit(next, elements);

@@ -59,6 +59,7 @@ const std::vector<Contradiction>& contradictions() {
       {"fabric.efficiency", [](ClusterSpec& s) { s.fabric.efficiency = 1.01; }},
       {"fabric.switch_latency", [](ClusterSpec& s) { s.fabric.switch_latency = Seconds(-1); }},
       {"fabric.endpoint_latency", [](ClusterSpec& s) { s.fabric.endpoint_latency = Seconds(-1); }},
+      {"fabric.jitter", [](ClusterSpec& s) { s.fabric.jitter = Seconds(-1); }},
   };
   return table;
 }

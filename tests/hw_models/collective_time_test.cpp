@@ -66,11 +66,13 @@ std::vector<TimeCase> time_cases() {
       {Operation::kReduce, gb, one_node(), 8.4 + 3 * (1 + 2.8) + 1e9 / 100e3, "ring"},
       {Operation::kAllToAll, gb, one_node(), 8.4 + 3 * (1 + 2.8) + 0.75e9 / 100e3, "direct"},
       {Operation::kAllReduce, 1000, one_node(), 6.6 + 6 * 1 + 1500 / 50e3, "ring"},  // low latency, half the rate
-      // 2 nodes of 4: 14 steps, 2 of them outside; 40 GB/s per node
-      {Operation::kAllReduce, gb, many_nodes(2, 4), 8.4 + 12 * 3.8 + 2 * 15.3 + 1.75e9 / 40e3, "ring"},
-      {Operation::kAllGather, gb, many_nodes(2, 4), 8.4 + 6 * 3.8 + 1 * 15.3 + 0.875e9 / 40e3, "ring"},
+      // 2 nodes of 4: 14 steps, 4 of them outside (the hop that a piece leaves out is inside); 40 GB/s per node
+      {Operation::kAllReduce, gb, many_nodes(2, 4), 8.4 + 10 * 3.8 + 4 * 15.3 + 1.75e9 / 40e3, "ring"},
+      {Operation::kAllGather, gb, many_nodes(2, 4), 8.4 + 5 * 3.8 + 2 * 15.3 + 0.875e9 / 40e3, "ring"},
+      // one rank per node: all steps outside, one fewer than nodes
+      {Operation::kAllGather, gb, many_nodes(8, 1), 8.4 + 7 * 15.3 + 0.875e9 / 10e3, "ring"},
       // 20 per node: 200 GB/s of NICs, the 100 GB/s inside bind
-      {Operation::kAllGather, gb, many_nodes(2, 20), 8.4 + 38 * 3.8 + 15.3 + 0.975e9 / 100e3, "ring"},
+      {Operation::kAllGather, gb, many_nodes(2, 20), 8.4 + 37 * 3.8 + 2 * 15.3 + 0.975e9 / 100e3, "ring"},
       // 64 nodes: 2 log2(64) levels instead of 126 steps
       {Operation::kAllReduce, 1000, many_nodes(64, 1), 6.6 + 12 * (4 + 2.3) + 2000 / (10e3 / 3.8), "tree"},
       {Operation::kAllReduce, 10 * gb, many_nodes(64, 1), 8.4 + 126 * 15.3 + 10e9 * 2 * 63 / 64 / 10e3, "ring"},
@@ -84,6 +86,15 @@ TEST(CollectiveTime, ClosedForms) {
     const CollectiveEstimate found = estimate(c.operation, c.bytes, c.layout);
     EXPECT_NEAR(found.time.value() * 1e6, c.us, 1e-9 * c.us);
     EXPECT_STREQ(found.algorithm, c.algorithm);
+  }
+}
+
+TEST(CollectiveTime, LatenessIsAddedOnce) {
+  for (const Operation operation : kOperations) {
+    GroupLayout late = many_nodes(4, 2);
+    late.lateness = Seconds(50e-6);
+    EXPECT_NEAR(microseconds(operation, kMiB, late), microseconds(operation, kMiB, many_nodes(4, 2)) + 50, 1e-9);
+    EXPECT_EQ(estimate(operation, 0, late).time, Seconds(0));
   }
 }
 

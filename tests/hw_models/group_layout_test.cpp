@@ -171,6 +171,15 @@ TEST(GroupLayout, StepLatencyFollowsTheRoute) {
   EXPECT_DOUBLE_EQ(layouts(box, {{3, 4}}).front().intra_latency.value(), 5 * box.node.pcie_latency.value());
 }
 
+// Only domains that leave the node are late; the last of 4 is late by H_4 = 25/12 of the mean.
+TEST(GroupLayout, LatenessIsThatOfTheLastDomain) {
+  ClusterSpec spec = tapered(64);
+  EXPECT_EQ(layouts(spec, {{0, 8, 16, 24}}).front().lateness, Seconds(0));
+  spec.fabric.jitter = Seconds(12e-6);
+  EXPECT_NEAR(layouts(spec, {{0, 1, 8, 9, 16, 24}}).front().lateness.value(), 25e-6, 1e-15);
+  EXPECT_EQ(layouts(spec, {{0, 1}}).front().lateness, Seconds(0));
+}
+
 TEST(GroupLayout, BadGroupsAreRefused) {
   for (const Groups& groups : {Groups{{}}, Groups{{0, 16}}, Groups{{-1, 0}}, Groups{{3, 5, 3}}}) {
     EXPECT_THROW(layouts(examples::dgx_h100(2), groups), std::invalid_argument);

@@ -136,8 +136,8 @@ TEST(PriceProgram, HostWorkAndReceives) {
   }
 }
 
-/// Tensor collectives of a job on several nodes cost the host something for every member, others do not.
-TEST(PriceProgram, MembersOfTensorCollectivesCostTheHost) {
+/// Collectives of a job on several nodes cost the host something for every member.
+TEST(PriceProgram, MembersOfCollectivesCostTheHost) {
   strategies::Program program = two_stages(2, 2, {all_reduce(kTensorGroup), all_reduce(kDataGroup)});
   for (strategies::Role& role : program.roles) {
     role.blocks[0].operations[0].lane = strategies::Lane::kTensor;
@@ -151,8 +151,52 @@ TEST(PriceProgram, MembersOfTensorCollectivesCostTheHost) {
   };
   const hw_models::Cluster two_nodes(eight_gpu_nodes(2, 8)), one_node(eight_gpu_nodes(1, 8));
   EXPECT_NEAR(issue_ns(two_nodes, 0), 20'000 + 2 * 100'000, 2);
-  EXPECT_NEAR(issue_ns(two_nodes, 1), 20'000, 2);
+  EXPECT_NEAR(issue_ns(two_nodes, 1), 20'000 + 2 * 100'000, 2);
   EXPECT_NEAR(issue_ns(one_node, 0), 20'000, 2);
+}
+
+/// Pieces of 3 tensors, one per member of 4, are copied around the collectives of a sharded optimizer only.
+TEST(PriceProgram, ShardsAreCopiedOneByOne) {
+  struct Case {
+    CollectiveKind kind;
+    strategies::Lane lane;
+    double host_us;  ///< beyond the launch
+  };
+  const std::vector<Case> cases{{CollectiveKind::kAllGather, strategies::Lane::kGather, 120},
+                                {CollectiveKind::kReduceScatter, strategies::Lane::kData, 120},
+                                {CollectiveKind::kAllReduce, strategies::Lane::kData, 400},
+                                {CollectiveKind::kReduceScatter, strategies::Lane::kTensor, 400}};
+  hw_models::SoftwareSpec stack = software();
+  stack.shard_copy = Seconds(10e-6);
+  stack.collective_member = Seconds(100e-6);
+  for (const Case& expected : cases) {
+    strategies::Program program = two_stages(2, 4, {collective(expected.kind, kDataGroup, kMegabyte)});
+    for (strategies::Role& role : program.roles) {
+      role.blocks[0].operations[0].lane = expected.lane;
+      role.blocks[0].operations[0].writes = {{0}, {1}, {2}};
+    }
+    const Prices prices = price_program(program, hw_models::Cluster(eight_gpu_nodes(2, 8)), h100(), stack,
+                                        strategies::place(program), {});
+    EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).issue_ns), 20'000 + expected.host_us * 1'000, 2)
+        << name(expected.kind);
+  }
+}
+
+/// 16 ranks: matrix products at the pace of the slowest of 16 GPUs, H_16 - 1 = 2.380729 spreads behind the average.
+TEST(PriceProgram, TheSlowestGpuSetsThePace) {
+  const hw_models::Matmul matmul{.m = 8192, .n = 8192, .k = 8192};
+  const hw_models::Norm norm{.rows = 4096, .columns = 4096};
+  const strategies::Program program = two_stages(2, 4, {strategies::Compute{matmul}, strategies::Compute{norm}});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  hw_models::GpuSpec spread = h100(), slow = h100();
+  spread.speed_spread = 0.02;
+  slow.matrix_efficiency /= 1 + 0.02 * 2.380729;
+  const auto priced = [&](const hw_models::GpuSpec& gpu, std::uint32_t operation) {
+    return price_program(program, cluster, gpu, software(), strategies::place(program), {}).at(0, 0, {operation});
+  };
+  EXPECT_NEAR(static_cast<double>(priced(spread, 0).duration_ns), static_cast<double>(priced(slow, 0).duration_ns), 2);
+  EXPECT_GT(priced(spread, 0).duration_ns, priced(h100(), 0).duration_ns);
+  EXPECT_EQ(priced(spread, 1).duration_ns, priced(h100(), 1).duration_ns);
 }
 
 TEST(PriceProgram, SlowHostsTakeLongerToLaunch) {

@@ -538,6 +538,33 @@ TEST(BuildProgram, WideGradientsAreCastAndReducedWhole) {
   EXPECT_EQ(passes(wide), passes(plain));
 }
 
+// Buckets of one parameter: a gather per parameter and chunk, or one per chunk; the bytes are the same.
+TEST(BuildProgram, SomeStacksGatherAllParametersAtOnce) {
+  Implementation implementation = unpadded();
+  implementation.bucket_parameters = 1;
+  PlanSpec plan;
+  plan.data = 2;
+  plan.zero = 1;
+  const auto gathers = [&] {
+    std::pair<int, std::int64_t> found{0, 0};
+    const Role role = build_program(small_model(), small_training(), plan, implementation).roles.front();
+    for (const Block& block : role.blocks) {
+      for (const Operation& operation : block.operations) {
+        if (operation.lane != Lane::kGather) continue;
+        ++found.first;
+        found.second += std::get<Collective>(operation.work).bytes.value();
+      }
+    }
+    return found;
+  };
+  const auto many = gathers();
+  implementation.gathers_at_once = true;
+  const auto one = gathers();
+  EXPECT_GT(many.first, 10);
+  EXPECT_EQ(one.first, 1);
+  EXPECT_EQ(one.second, many.second);
+}
+
 TEST(BuildProgram, RefusesAnImpossiblePlan) {
   PlanSpec plan;
   plan.tensor = 3;

@@ -12,6 +12,7 @@ const std::string kGood =
     "efficiency: 0.8\n"
     "switch_latency: 200 ns\n"
     "endpoint_latency: 3 us\n"
+    "jitter: 5 us\n"
     "power_per_port: 30 W\n"
     "source: invented\n";
 
@@ -27,6 +28,7 @@ TEST(LoadFabric, ReadsEveryField) {
   EXPECT_DOUBLE_EQ(fabric->efficiency, 0.8);
   EXPECT_DOUBLE_EQ(fabric->switch_latency.value(), 2e-7);
   EXPECT_DOUBLE_EQ(fabric->endpoint_latency.value(), 3e-6);
+  EXPECT_DOUBLE_EQ(fabric->jitter.value(), 5e-6);
   EXPECT_DOUBLE_EQ(fabric->power_per_port.value(), 30);
 }
 
@@ -53,6 +55,8 @@ TEST(LoadFabric, EachDefectIsOneFinding) {
                    {"switch_latency", "switch_latency: 3", "switch_latency"},
                    {"endpoint_latency", "endpoint_latency: 2 s", "out of range"},
                    {"endpoint_latency", "endpoint_latency: -2 us", "'endpoint_latency"},
+                   {"jitter", "jitter: -1 us", "'jitter"},
+                   {"jitter", "jitter: 2 s", "out of range"},
                    {"power_per_port", "power_per_port: 1 MW", "out of range"},
                    {"latency", "latency: 3 us", "unknown key 'latency'"}});
 }

@@ -16,6 +16,7 @@ const std::string kGood =
     "memory_bandwidth: 1 TB/s\n"
     "l2: 20 MB\n"
     "matrix_efficiency: 0.7\n"
+    "speed_spread: 0.03\n"
     "memory_efficiency: 0.9\n"
     "idle_power: 50 W\n"
     "active_power: 0.4 kW\n"
@@ -41,6 +42,7 @@ TEST(LoadGpu, ReadsEveryField) {
   EXPECT_DOUBLE_EQ(gpu->memory_bandwidth.value(), 1e12);
   EXPECT_EQ(gpu->l2.value(), 20'000'000);
   EXPECT_DOUBLE_EQ(gpu->matrix_efficiency, 0.7);
+  EXPECT_DOUBLE_EQ(gpu->speed_spread, 0.03);
   EXPECT_DOUBLE_EQ(gpu->memory_efficiency, 0.9);
   EXPECT_DOUBLE_EQ(gpu->idle_power.value(), 50);
   EXPECT_DOUBLE_EQ(gpu->active_power.value(), 400);
@@ -75,6 +77,8 @@ TEST(LoadGpu, EachDefectIsOneFinding) {
                    {"memory_bandwidth", "", "'memory_bandwidth' is missing"},
                    {"memory_bandwidth", "memory_bandwidth: 80 GiB", "'memory_bandwidth' must be a bandwidth"},
                    {"matrix_efficiency", "matrix_efficiency: 80", "out of range"},
+                   {"speed_spread", "speed_spread: -0.1", "out of range"},
+                   {"speed_spread", "speed_spread: 1.5", "out of range"},
                    {"memory_efficiency", "memory_efficiency: 0", "out of range"},
                    {"l2", "l2: 1e30 MB", "out of range"},
                    {"active_power", "active_power: 10 W", "'active_power' is below 'idle_power'"},

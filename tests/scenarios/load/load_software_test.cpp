@@ -10,7 +10,8 @@ const std::string kGood =
     "implementation: {attention: unfused, gradient: bf16, parameter_gather: fp8, logits: fp16, bucket_parameters: 7, "
     "vocabulary_multiple: 64}\n"
     "usual_node: p5.48xlarge\n"
-    "prices: {kernel_launch: 4 us, collective_launch: 20 us, collective_member: 245 us, synchronize: 10 us, "
+    "prices: {kernel_launch: 4 us, collective_launch: 20 us, collective_member: 245 us, shard_copy: 3 us, synchronize: "
+    "10 us, "
     "step_overhead: 5 ms, kernel_gap: "
     "1 us, allocator_overhead: 0.1, context: 1 GiB, communicator: 300 MB}\n"
     "source: invented\n";
@@ -31,6 +32,7 @@ TEST(LoadSoftware, ReadsEveryField) {
   EXPECT_DOUBLE_EQ(stack->prices.kernel_launch.value(), 4e-6);
   EXPECT_DOUBLE_EQ(stack->prices.collective_launch.value(), 2e-5);
   EXPECT_DOUBLE_EQ(stack->prices.collective_member.value(), 245e-6);
+  EXPECT_DOUBLE_EQ(stack->prices.shard_copy.value(), 3e-6);
   EXPECT_EQ(stack->usual_node, "p5.48xlarge");
   EXPECT_DOUBLE_EQ(stack->prices.synchronize.value(), 1e-5);
   EXPECT_DOUBLE_EQ(stack->prices.step_overhead.value(), 5e-3);
@@ -71,6 +73,7 @@ TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
       {"copies_keys_and_values", &Implementation::copies_keys_and_values},
       {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
       {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
+      {"gathers_at_once", &Implementation::gathers_at_once},
       {"overlap_weight_gradient", &Implementation::overlap_weight_gradient},
       {"blocking_sends", &Implementation::blocking_sends},
       {"blocking_receives", &Implementation::blocking_receives},
