@@ -15,7 +15,8 @@ struct SoftwareSpec {
   Seconds synchronize{};             ///< host time of a device synchronisation once the device is done
   Seconds step_overhead{};           ///< host time per step outside all kernels (logging, data, Python)
   Seconds kernel_gap{};              ///< device-side minimum between dependent kernels
-  double allocator_overhead = 0.05;  ///< reserved / allocated - 1: cache and fragmentation
+  double allocator_overhead = 0;     ///< reserved / replayed through a caching allocator - 1
+  bool defers_frees = false;         ///< what collectives of a forward pass read is free again only in backward
   Bytes context{};                   ///< driver context and library workspaces
   Bytes communicator{};              ///< NCCL buffers per communicator
 };

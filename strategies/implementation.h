@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hw_models/kernel.h"
+#include "hw_models/units.h"
 
 namespace strategies {
 
@@ -21,6 +22,9 @@ struct Implementation {
   bool half_gradients_until_end = false;    ///< not fused: the products stay until the whole backward is done
   bool separate_buckets = false;            ///< unsharded replicas reduce through buckets of their own (torch DDP)
   bool copies_keys_and_values = false;      ///< behind the rotation, while the projection's output stays alive
+  bool persistent_gathers = false;          ///< sequences are gathered into buffers that survive the step
+  bool flat_parameter_gather = false;       ///< ZeRO-1 gathers all weights at once through flat copies
+  hw_models::Bytes library_workspace{};     ///< what cuBLAS and its kin take from the framework's allocator
   bool overlap_gradient_reduce = true;      ///< buckets start inside the last backward
   bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
   bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients

@@ -74,6 +74,8 @@ std::vector<SmallPlan> small_plans() {
       plain.overlap_gradient_reduce = plain.overlap_parameter_gather = plain.overlap_weight_gradient = false;
       plain.fused_cross_entropy = plain.fused_elementwise = plain.fused_gradient_accumulation = false;
       plain.half_gradients_until_end = plain.separate_buckets = plain.copies_keys_and_values = true;
+      plain.persistent_gathers = plain.flat_parameter_gather = true;
+      plain.library_workspace = hw_models::Bytes(1 << 20);
       plain.bucket_parameters = 0;
       add(plan, plain, " full zero plain");
       plan.recompute = Recompute::kNone;
