@@ -29,8 +29,7 @@ FlatOperation flat(const strategies::Operation& operation, const OperationPrice&
   result.waiting = TimeKind::kDataStall;
   result.input = limited && host->reason == HostReason::kInput;
   result.samples = host->samples;
-  const bool synchronises = host->reason == HostReason::kLossRead || host->reason == HostReason::kGradientNorm ||
-                            host->reason == HostReason::kBlockingSend || host->reason == HostReason::kBlockingReceive;
+  const bool synchronises = host->reason != HostReason::kStepOverhead && host->reason != HostReason::kInput;
   result.drains = synchronises && operation.after.empty();
   return result;
 }

@@ -59,6 +59,7 @@ Seconds host_time(strategies::HostReason reason, const hw_models::SoftwareSpec& 
     case strategies::HostReason::kGradientNorm:
     case strategies::HostReason::kBlockingSend:
     case strategies::HostReason::kBlockingReceive:
+    case strategies::HostReason::kBlockingLaunch:
       return software.synchronize;
     case strategies::HostReason::kStepOverhead:
       return software.step_overhead;

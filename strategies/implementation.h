@@ -19,7 +19,8 @@ struct Implementation {
   bool fused_cross_entropy = true;
   bool fused_elementwise = true;            ///< bias + activation, bias + dropout + add in one pass
   bool fused_gradient_accumulation = true;  ///< the weight-gradient product adds into the gradient buffer itself
-  bool half_gradients_until_end = false;    ///< not fused: the products stay until the whole backward is done
+  bool half_gradients_until_end = false;    ///< not fused: narrower products stay until the whole backward is done
+  bool casts_products = false;              ///< not fused: a narrower product is cast to the gradient's format first
   bool separate_buckets = false;            ///< unsharded replicas reduce through buckets of their own (torch DDP)
   bool copies_keys_and_values = false;      ///< behind the rotation, while the projection's output stays alive
   bool persistent_gathers = false;          ///< sequences are gathered into buffers that survive the step
@@ -30,6 +31,7 @@ struct Implementation {
   bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients
   bool blocking_sends = false;              ///< compute waits for its own send
   bool blocking_receives = false;           ///< the host waits for each pipeline message before it issues anything else
+  bool blocking_launches = false;           ///< the host waits for every operation before it issues the next
   bool balance_stages = false;              ///< layers are dealt out by matrix sizes, the LM head counted (nanotron)
   bool scatter_gather_messages =
       false;                   ///< without sequence parallelism: each tensor rank sends its share, receivers gather
@@ -37,6 +39,8 @@ struct Implementation {
   bool cuda_graphs = false;    ///< one host launch per block
   bool gradient_norm = true;   ///< global gradient norm before the update (clipping)
   bool loss_read = true;       ///< host reads the loss once a step
+  /// Gradients wider than the weights are all-reduced even where the optimizer is sharded.
+  bool reduces_wide_gradients_whole = false;
   std::int64_t bucket_parameters = 40'000'000;  ///< gradients per bucket; 0 = one bucket
   std::int64_t vocabulary_multiple = 128;       ///< padded to a multiple of this x tensor; 0 = none
 };

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "scenarios/accuracy/accuracy_report.h"
+#include "scenarios/report/markup.h"
 
 namespace scenarios {
 namespace {
@@ -14,22 +15,6 @@ namespace {
 constexpr double kSize = 720, kMargin = 60;
 constexpr std::array<const char*, 10> kColours{"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
                                                "#aa3377", "#bbbbbb", "#000000", "#ee7733", "#009988"};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&') {
-      result += "&amp;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else if (c == '"') {
-      result += "&quot;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 /// Common logarithmic scale of both axes.
 struct Scale {
@@ -93,10 +78,10 @@ std::string accuracy_html(const AccuracyReport& report) {
       if (!row.scored() || run.family != family.family) continue;
       points += fmt::format(
           R"(<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3" color="{}"><title>{} {:+.1f} %</title></circle>)", kind,
-          scale.x(*run.step_s), scale.y(row.predicted_s), fill, escaped(run.id), 100 * row.error);
+          scale.x(*run.step_s), scale.y(row.predicted_s), fill, escape_markup(run.id), 100 * row.error);
     }
     legend += fmt::format(R"(<li><b class="{}" style="color:{}"></b>{}: {} rows, median {:.1f} %</li>)", kind, fill,
-                          escaped(family.family), family.errors.rows, 100 * family.errors.median);
+                          escape_markup(family.family), family.errors.rows, 100 * family.errors.median);
   }
   return fmt::format(
       R"(<!doctype html><html lang="en"><meta charset="utf-8"><title>Trainyard: predicted and measured steps</title>
@@ -107,7 +92,7 @@ b{{display:inline-block;width:6px;height:6px;border:2px solid;border-radius:5px;
 <svg viewBox="0 0 {0} {0}" width="{0}" height="{0}"><clipPath id="plot"><rect x="{1}" y="{1}" width="{2}" height="{2}"/></clipPath>{3}{4}</svg>
 <ul>{5}</ul><pre>{6}</pre></html>
 )",
-      kSize, kMargin, kSize - 2 * kMargin, axes(scale), points, legend, escaped(accuracy_text(report)));
+      kSize, kMargin, kSize - 2 * kMargin, axes(scale), points, legend, escape_markup(accuracy_text(report)));
 }
 
 }  // namespace scenarios

@@ -10,7 +10,7 @@
 namespace scenarios {
 namespace {
 
-/// The columns that are read; `outcome` too where it is there, in memory tables.
+/// The columns that are read; `source`, and in memory tables `outcome`, too where they are there.
 constexpr const char* kColumns =
     "id family software software_version_or_date model_name layers hidden heads kv_heads head_dim ffn mlp vocab "
     "tied_embeddings position norm experts mla seq_len gpu gpus gpus_per_node nvlink_domain inter_node dp tp pp cp ep "
@@ -125,6 +125,7 @@ std::vector<MeasuredRun> read_runs(const CsvTable& table) {
     run.family = row.text("family");
     run.software = row.text("software");
     run.software_date = row.text("software_version_or_date");
+    run.source = row.optional_text("source");
     run.model_name = row.text("model_name");
     read_model(row, run);
     read_layout(row, run);

@@ -13,6 +13,7 @@ namespace scenarios {
 /// Columns as in docs/accuracy.md. nullopt and "" = unknown or not applicable.
 struct MeasuredRun {
   std::string id, family, software, software_date, model_name;
+  std::string source;  ///< where it was published; "" where the table does not say
   std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0, vocabulary = 0;
   std::string mlp, position, norm;
   bool tied_embeddings = false, latent = false;

@@ -67,12 +67,16 @@ std::optional<std::string> lookup(const std::array<Named, N>& table, std::string
   return std::string(found->to);
 }
 
-/// Development versions of Megatron-LM are built on Megatron-Core.
+/// Development versions of Megatron-LM are built on Megatron-Core. BigScience published its fork of Megatron-DeepSpeed
+/// and how it was launched.
 std::optional<std::string> stack_of(const MeasuredRun& run) {
   const bool core =
       run.software == "megatron-lm" && (run.software_date.starts_with("dev ") || run.software_date.starts_with("lts "));
   if (run.software == "nanotron" && run.flags.find("before-pp-fix") != std::string::npos) {
     return "nanotron-before-pp-fix";
+  }
+  if (run.software == "megatron-deepspeed" && run.source.starts_with("bigscience-workshop/")) {
+    return "megatron-deepspeed-bigscience";
   }
   return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
 }

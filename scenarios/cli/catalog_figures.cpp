@@ -132,6 +132,8 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("fused elementwise", "fused_elementwise", stack.fused_elementwise);
   rows.add("fused gradient accumulation", "fused_gradient_accumulation", stack.fused_gradient_accumulation);
   rows.add("half gradients until end", "half_gradients_until_end", stack.half_gradients_until_end);
+  rows.add("casts products", "casts_products", stack.casts_products);
+  rows.add("reduces wide gradients whole", "reduces_wide_gradients_whole", stack.reduces_wide_gradients_whole);
   rows.add("separate buckets", "separate_buckets", stack.separate_buckets);
   rows.add("copies keys and values", "copies_keys_and_values", stack.copies_keys_and_values);
   rows.add("persistent gathers", "persistent_gathers", stack.persistent_gathers);
@@ -141,6 +143,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("overlap weight gradient", "overlap_weight_gradient", stack.overlap_weight_gradient);
   rows.add("blocking sends", "blocking_sends", stack.blocking_sends);
   rows.add("blocking receives", "blocking_receives", stack.blocking_receives);
+  rows.add("blocking launches", "blocking_launches", stack.blocking_launches);
   rows.add("balance stages", "balance_stages", stack.balance_stages);
   rows.add("scatter-gather messages", "scatter_gather_messages", stack.scatter_gather_messages);
   rows.add("master weights", "master_weights", stack.master_weights);

@@ -5,14 +5,16 @@
 #include "scenarios/cli/verb_catalog.h"
 #include "scenarios/cli/verb_memory.h"
 #include "scenarios/cli/verb_simulate.h"
+#include "scenarios/cli/verb_topology.h"
 
 namespace scenarios {
 namespace {
 
-constexpr std::array<Verb, 4> kVerbs{{
+constexpr std::array<Verb, 5> kVerbs{{
     {"simulate", "predict the step and the whole run of the scenario's plan", run_simulate},
     {"memory", "per-stage memory, fits or not", run_memory},
     {"accuracy", "predictions against published measured runs", run_accuracy},
+    {"topology", "a server as NCCL or nvidia-smi describes it", run_topology},
     {"catalog", "what is known: GPUs, nodes, fabrics, software, models, schedules", run_catalog},
 }};
 

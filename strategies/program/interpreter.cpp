@@ -38,8 +38,7 @@ struct BlockOrder {
 
 bool synchronises(const Operation& operation) {
   const Host* host = std::get_if<Host>(&operation.work);
-  return host != nullptr && (host->reason == HostReason::kLossRead || host->reason == HostReason::kGradientNorm ||
-                             host->reason == HostReason::kBlockingSend || host->reason == HostReason::kBlockingReceive);
+  return host != nullptr && host->reason != HostReason::kStepOverhead && host->reason != HostReason::kInput;
 }
 
 BlockOrder order_of(const Block& block) {

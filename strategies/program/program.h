@@ -134,13 +134,14 @@ enum class HostReason : std::uint8_t {
   kBlockingSend,
   kStepOverhead,
   kInput,
-  kBlockingReceive
+  kBlockingReceive,
+  kBlockingLaunch
 };
 const char* name(HostReason reason);
 
-/// Work of the host itself, on the host lane. kLossRead, kGradientNorm, kBlockingSend, kBlockingReceive: the host waits
-/// for the named operations before it issues anything else. kStepOverhead: host time of the stack. kInput: waits for
-/// `samples` more samples from the input pipeline.
+/// Work of the host itself, on the host lane. kLossRead, kGradientNorm, kBlockingSend, kBlockingReceive,
+/// kBlockingLaunch: the host waits for the named operations before it issues anything else. kStepOverhead: host time of
+/// the stack. kInput: waits for `samples` more samples from the input pipeline.
 struct Host {
   HostReason reason = HostReason::kLossRead;
   std::int64_t samples = 0;

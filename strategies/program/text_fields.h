@@ -28,7 +28,7 @@ inline constexpr int kCount<CollectiveKind> = 6;
 template <>
 inline constexpr int kCount<Payload> = 2;
 template <>
-inline constexpr int kCount<HostReason> = 6;
+inline constexpr int kCount<HostReason> = 7;
 template <>
 inline constexpr int kCount<Phase> = 8;
 template <>

@@ -11,7 +11,8 @@ BufferId add_buffer(Role& role, std::string name, std::int64_t bytes, Holds hold
   return BufferId{static_cast<std::uint32_t>(role.buffers.size()) - 1};
 }
 
-BlockWriter::BlockWriter(Role& role, Block block) : role_(role), block_(std::move(block)) {
+BlockWriter::BlockWriter(Role& role, Block block, bool blocking_launches)
+    : role_(role), block_(std::move(block)), blocking_launches_(blocking_launches) {
   for (std::uint32_t i = 0; i < role_.buffers.size(); ++i) {
     if (role_.buffers[i].lifetime == Lifetime::kBlock) temporaries_[role_.buffers[i].name].push_back({i});
   }
@@ -49,8 +50,11 @@ OperationId BlockWriter::add(Operation operation) {
   operation.origin.layer = layer_;
   operation.origin.phase = phase_;
   allocate_unwritten(operation);
+  const bool waits = blocking_launches_ && operation.lane != Lane::kHost;
   block_.operations.push_back(std::move(operation));
-  return last();
+  const OperationId added = last();
+  if (waits) host(HostReason::kBlockingLaunch, {added});
+  return added;
 }
 
 OperationId BlockWriter::compute(const hw_models::Kernel& kernel, std::string label, Buffers reads, Buffers writes) {

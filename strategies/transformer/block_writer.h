@@ -17,7 +17,8 @@ class BlockWriter {
  public:
   using Buffers = std::vector<BufferId>;
 
-  BlockWriter(Role& role, Block block);
+  /// `blocking_launches`: a host operation behind every other one makes the host wait for it.
+  BlockWriter(Role& role, Block block, bool blocking_launches = false);
 
   /// Layer and phase of the operations that follow.
   void at(int layer, Phase phase) { layer_ = layer, phase_ = phase; }
@@ -58,6 +59,7 @@ class BlockWriter {
 
   Role& role_;
   Block block_;
+  bool blocking_launches_;
   std::vector<OperationId> pending_;
   std::optional<OperationId> last_compute_;
   enum class Use : std::uint8_t { kNone, kReserved, kAllocated };

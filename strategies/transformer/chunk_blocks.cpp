@@ -50,7 +50,8 @@ BufferId first_input(Stage& stage, const Chunk& chunk) {
 }  // namespace
 
 std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t samples) {
-  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kForward, Variant::kOnly));
+  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kForward, Variant::kOnly),
+                     stage.implementation.blocking_launches);
   const bool passes_through = chunk.layers == 0 && !chunk.last();
   BufferId outgoing = stage.head_input;
   if (!chunk.last()) outgoing = writer.temporary("outgoing", stage.shapes.stream_bytes());
@@ -78,7 +79,8 @@ std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t
 }
 
 std::uint32_t write_backward_block(Stage& stage, const Chunk& chunk, Variant variant, bool reduce) {
-  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kBackward, variant));
+  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kBackward, variant),
+                     stage.implementation.blocking_launches);
   GradientBuckets buckets(writer, stage, reduce);
   writer.at(-1, Phase::kBackward);
   BufferId gradient;

@@ -70,7 +70,7 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   gathered.await(writer);
   const Parameter& table = stage.parameters.find("embedding.weight");
   BlockWriter::Buffers written{table.gradient};
-  if (stage.implementation.half_gradients_until_end) {
+  if (keeps_products(stage)) {
     written.push_back(writer.temporary("product", table.elements * stage.shapes.activation_bytes));
     writer.free_at_end(written.back());
   }

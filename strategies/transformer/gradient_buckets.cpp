@@ -16,7 +16,9 @@ void GradientBuckets::flush() {
   const std::int64_t replicas = stage_.replicas();
   const std::int64_t padded = (elements_ + replicas - 1) / replicas * replicas;
   const auto element_bytes = static_cast<std::int64_t>(hw_models::info(stage_.implementation.gradient).bytes);
-  const bool sharded = stage_.plan.zero >= 1;
+  const bool wide = element_bytes > stage_.shapes.activation_bytes;
+  const bool whole = wide && stage_.implementation.reduces_wide_gradients_whole;
+  const bool sharded = stage_.plan.zero >= 1 && !whole;
   const int layer = writer_.layer();
   const Phase phase = writer_.phase();
   writer_.at(layer, Phase::kReduce);

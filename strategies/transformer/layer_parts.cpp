@@ -45,6 +45,23 @@ ElementwiseKind activation_kind(const ModelSpec& model) {
   return ElementwiseKind::kGelu;
 }
 
+/// gradient += product, in one pass over both or with a copy of the product in the gradient's format between.
+void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
+                        BufferId product, std::int64_t elements) {
+  const std::int64_t product_bytes = elements * stage.shapes.activation_bytes;
+  const auto sum_bytes = elements * static_cast<std::int64_t>(hw_models::info(stage.implementation.gradient).bytes);
+  const bool casts = stage.implementation.casts_products && product_bytes < sum_bytes;
+  const BufferId added = casts ? writer.temporary("wide-product", sum_bytes) : product;
+  if (casts) {
+    writer.compute(Elementwise{ElementwiseKind::kCast, elements, product_bytes, sum_bytes, true}, label + "-cast",
+                   {product}, {added});
+  }
+  const std::int64_t added_bytes = casts ? sum_bytes : product_bytes;
+  writer.compute(Elementwise{ElementwiseKind::kAdd, elements, added_bytes + sum_bytes, sum_bytes, true},
+                 label + "-accumulate", {added, weight.gradient}, {weight.gradient});
+  if (casts) writer.free(added);
+}
+
 }  // namespace
 
 Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into) {
@@ -94,6 +111,12 @@ void write_input_gradient(BlockWriter& writer, const Stage& stage, const Paramet
   writer.compute(kernel, label + "-dgrad", {dy, weight.weight}, {dx});
 }
 
+bool keeps_products(const Stage& stage) {
+  const double gradient_bytes = hw_models::info(stage.implementation.gradient).bytes;
+  return stage.implementation.half_gradients_until_end &&
+         gradient_bytes > static_cast<double>(stage.shapes.activation_bytes);
+}
+
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype) {
   const bool fused = stage.implementation.fused_gradient_accumulation;
@@ -111,12 +134,10 @@ void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parame
     writer.compute(kernel, label + "-wgrad", {dy, x}, {weight.gradient});
   } else {  // the product has a buffer of its own and is added in a second pass
     const std::int64_t product_bytes = out * in * stage.shapes.activation_bytes;
-    const auto sum_bytes = out * in * static_cast<std::int64_t>(hw_models::info(gradient).bytes);
     const BufferId product = writer.temporary("product", product_bytes);
     writer.compute(kernel, label + "-wgrad", {dy, x}, {product});
-    writer.compute(Elementwise{ElementwiseKind::kAdd, out * in, product_bytes + sum_bytes, sum_bytes, true},
-                   label + "-accumulate", {product, weight.gradient}, {weight.gradient});
-    stage.implementation.half_gradients_until_end ? writer.free_at_end(product) : writer.free(product);
+    write_accumulation(writer, stage, weight, label, product, out * in);
+    keeps_products(stage) ? writer.free_at_end(product) : writer.free(product);
   }
   writer.at(writer.layer(), phase);
 }

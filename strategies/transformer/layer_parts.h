@@ -41,6 +41,8 @@ void write_input_gradient(BlockWriter& writer, const Stage& stage, const Paramet
 /// dW[out, in] += dy^T x
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype);
+/// Whether products stay until the backward ends: only those narrower than the gradient they were added to.
+bool keeps_products(const Stage& stage);
 /// Gradient of a bias: the sum of dy[tokens, columns] over its rows.
 void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Parameter& bias, const std::string& label,
                          BufferId dy, std::int64_t columns);

@@ -13,7 +13,8 @@ class UpdateWriter {
   UpdateWriter(const Stage& stage, int virtual_stage, bool reduced)
       : stage_(stage),
         reduced_(reduced),
-        w_(stage.role, Block{BlockKind::kUpdate, Variant::kOnly, 0, virtual_stage, false, {}}) {}
+        w_(stage.role, Block{BlockKind::kUpdate, Variant::kOnly, 0, virtual_stage, false, {}},
+           stage.implementation.blocking_launches) {}
 
   UpdateBlock run() {
     reduce();

@@ -67,6 +67,18 @@ TEST(StepSimulation, AHostReadDrainsTheLanes) {
   expect(program, tests::timed_prices(program, 0, 2, 6), {28, {{{TimeKind::kCompute, 20}, {TimeKind::kHost, 8}}}});
 }
 
+// A host that waits for every kernel issues the next one afterwards: (2 to issue + 10 + 6 to return) x 2.
+TEST(StepSimulation, BlockingLaunchesExposeTheHost) {
+  std::vector<Operation> operations;
+  for (std::uint32_t kernel = 0; kernel < 2; ++kernel) {
+    operations.push_back(tests::timed(Lane::kCompute, 10));
+    operations.push_back(tests::host_operation(HostReason::kBlockingLaunch));
+    operations.back().after = {{2 * kernel}};
+  }
+  const Program program = one_block(std::move(operations));
+  expect(program, tests::timed_prices(program, 0, 2, 6), {36, {{{TimeKind::kCompute, 20}, {TimeKind::kHost, 16}}}});
+}
+
 // Step overhead does not wait for the lanes: the host needs 2 + 2 + 6 a step, hidden behind 20 of compute.
 TEST(StepSimulation, OverheadOfTheHostHidesBehindCompute) {
   const Program program = one_block({tests::timed(Lane::kCompute, 10), tests::timed(Lane::kCompute, 10),

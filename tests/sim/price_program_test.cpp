@@ -124,6 +124,7 @@ TEST(PriceProgram, HostWorkAndReceives) {
                                 {strategies::Host{HostReason::kGradientNorm}, 0, 15'000},
                                 {strategies::Host{HostReason::kBlockingSend}, 0, 15'000},
                                 {strategies::Host{HostReason::kBlockingReceive}, 0, 15'000},
+                                {strategies::Host{HostReason::kBlockingLaunch}, 0, 15'000},
                                 {strategies::Host{HostReason::kStepOverhead}, 0, 3'000'000},
                                 {strategies::Host{HostReason::kInput, 4}, 0, 0},
                                 {strategies::Receive{0, kMegabyte}, 20'000, 0}};

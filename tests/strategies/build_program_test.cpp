@@ -432,6 +432,48 @@ TEST(BuildProgram, GradientsOfUnfusedStacksStayUntilTheBackwardEnds) {
   EXPECT_EQ(products, 2 * elements - norms);
 }
 
+/// Gradients of half-precision products in fp32: DeepSpeed's bf16 optimizer casts, adds and all-reduces whole
+/// gradients.
+TEST(BuildProgram, WideGradientsAreCastAndReducedWhole) {
+  Implementation plain = unpadded();
+  plain.fused_gradient_accumulation = plain.overlap_gradient_reduce = false;
+  Implementation wide = plain;
+  wide.casts_products = wide.reduces_wide_gradients_whole = true;
+  PlanSpec plan;
+  plan.data = 2;
+  plan.zero = 1;
+  const std::int64_t elements = count_parameters(small_model()).total;
+  const auto role = [&](const Implementation& stack) {
+    return build_program(small_model(), small_training(), plan, stack).roles.front();
+  };
+  const auto reduced = [&](const Implementation& stack, CollectiveKind kind) {
+    return collective_bytes(role(stack), kind, Lane::kData, "reduce-gradients");
+  };
+  EXPECT_EQ(reduced(plain, CollectiveKind::kReduceScatter), 4 * elements);
+  EXPECT_EQ(reduced(wide, CollectiveKind::kReduceScatter), 0);
+  EXPECT_EQ(reduced(wide, CollectiveKind::kAllReduce), 4 * elements);
+  // Bytes of the passes behind a product of n elements: add 2 + 4 + 4; cast 2 + 4, then add 4 + 4 + 4.
+  const auto passes = [&](const Implementation& stack) {
+    std::int64_t bytes = 0, products = 0;
+    for_each_operation(role(stack), [&](const Operation& operation) {
+      const auto* compute = std::get_if<Compute>(&operation.work);
+      const auto* pass = compute ? std::get_if<hw_models::Elementwise>(&compute->kernel) : nullptr;
+      const std::string& label = operation.origin.label;
+      if (pass && label.ends_with("-accumulate")) products += pass->elements;
+      if (pass && (label.ends_with("-accumulate") || label.ends_with("-cast"))) {
+        if (label != "logits-cast") bytes += pass->bytes_read + pass->bytes_written;
+      }
+    });
+    EXPECT_GT(products, 0);
+    return static_cast<double>(bytes) / static_cast<double>(products);
+  };
+  EXPECT_EQ(passes(plain), 10);
+  EXPECT_EQ(passes(wide), 18);
+  plain.gradient = wide.gradient = hw_models::DType::kBf16;  // as wide as the products: the switches do nothing
+  EXPECT_EQ(reduced(wide, CollectiveKind::kReduceScatter), 2 * elements);
+  EXPECT_EQ(passes(wide), passes(plain));
+}
+
 TEST(BuildProgram, RefusesAnImpossiblePlan) {
   PlanSpec plan;
   plan.tensor = 3;

@@ -73,6 +73,7 @@ std::vector<SmallPlan> small_plans() {
       plain.dropout = plain.blocking_sends = plain.blocking_receives = plain.scatter_gather_messages = true;
       plain.overlap_gradient_reduce = plain.overlap_parameter_gather = plain.overlap_weight_gradient = false;
       plain.fused_cross_entropy = plain.fused_elementwise = plain.fused_gradient_accumulation = false;
+      plain.casts_products = plain.reduces_wide_gradients_whole = plain.blocking_launches = true;
       plain.half_gradients_until_end = plain.separate_buckets = plain.copies_keys_and_values = true;
       plain.persistent_gathers = plain.flat_parameter_gather = true;
       plain.library_workspace = hw_models::Bytes(1 << 20);

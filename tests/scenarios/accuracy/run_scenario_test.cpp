@@ -183,6 +183,18 @@ TEST(RunScenario, DevelopmentVersionsOfMegatronLmAreMegatronCore) {
   EXPECT_EQ(stack("nanotron", "dev 2025-01"), "nanotron");
 }
 
+/// `source` tells BigScience's fork and its launch scripts from other Megatron-DeepSpeed; a table may lack the column.
+TEST(RunScenario, BigSciencePublishedItsOwnForkOfMegatronDeepSpeed) {
+  const auto stack = [](const char* software, const char* source) {
+    return made({{"software", software}, {"source", source}}).scenario.software.implementation.name;
+  };
+  EXPECT_EQ(stack("megatron-deepspeed", "bigscience-workshop/bigscience@9e64ede train"),
+            "megatron-deepspeed-bigscience");
+  EXPECT_EQ(stack("megatron-deepspeed", "Smith et al. 2022"), "megatron-deepspeed");
+  EXPECT_EQ(stack("megatron-core", "bigscience-workshop/bigscience"), "megatron-core");
+  EXPECT_EQ(made({{"software", "megatron-deepspeed"}}).scenario.software.implementation.name, "megatron-deepspeed");
+}
+
 TEST(RunScenario, GpusBringTheirUsualNode) {
   for (const auto& [gpu, node] : {std::pair{"h100-sxm-80gb", "dgx-h100"},
                                   {"a100-sxm-80gb", "dgx-a100"},

@@ -20,8 +20,16 @@ using testing::StartsWith;
 
 const std::string kExample = "scenarios/examples/tiny-cpu.yaml";
 
+/// A file that the verb reads.
+std::string input_of(std::string_view verb) {
+  if (verb == "accuracy") return "tests/data/runs_small.csv";
+  if (verb == "topology") return "tests/data/topology/two-sockets.xml";
+  return kExample;
+}
+
 /// The options that `verb --help` must name.
 std::vector<std::string> options_of(std::string_view verb) {
+  if (verb == "topology") return {"--json", "--dot", "--svg", "--help"};
   std::vector<std::string> options{"--json", "--catalog", "--help"};
   if (verb == "catalog") return options;
   if (verb == "accuracy") {
@@ -92,7 +100,7 @@ TEST_P(EveryVerb, RefusesUnknownAndAbbreviatedOptions) {
 
 TEST_P(EveryVerb, JsonIsOneObjectAndNothingElse) {
   std::vector<std::string> arguments{GetParam(), "--json"};
-  if (GetParam() != "catalog") arguments.push_back(GetParam() == "accuracy" ? "tests/data/runs_small.csv" : kExample);
+  if (GetParam() != "catalog") arguments.push_back(input_of(GetParam()));
   const RunResult run = run_binary(arguments);
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.error, "");

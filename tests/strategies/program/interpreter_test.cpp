@@ -129,8 +129,8 @@ TEST(RankInterpreter, NothingStartsBeforeItIsIssued) {
 }
 
 TEST(RankInterpreter, ASynchronisationThatNamesNothingDrains) {
-  for (const HostReason reason :
-       {HostReason::kLossRead, HostReason::kGradientNorm, HostReason::kBlockingSend, HostReason::kBlockingReceive}) {
+  for (const HostReason reason : {HostReason::kLossRead, HostReason::kGradientNorm, HostReason::kBlockingSend,
+                                  HostReason::kBlockingReceive, HostReason::kBlockingLaunch}) {
     const Program program = program_of({{on(Lane::kCompute), on(Lane::kTensor), host(reason), on(Lane::kData)}});
     Recorder run(program, 1);
     run.interpreter.begin();

@@ -70,6 +70,30 @@ TEST_F(BlockWriterTest, ComputeWaitsForAReceiveAndASendForTheCompute) {
   EXPECT_EQ(operations[sent.value].after, std::vector<OperationId>{computed});
 }
 
+// A host operation behind everything that is issued, none behind work of the host itself.
+TEST(BlockWriter, BlockingLaunchesMakeTheHostWaitForEachOperation) {
+  Role role;
+  BlockWriter writer(role, Block{BlockKind::kForward, Variant::kOnly, 0, 0, false, {}}, true);
+  const BufferId x = writer.temporary("x", 8);
+  const OperationId produced = writer.compute(kernel(), "produce", {}, {x});
+  const OperationId reduced =
+      writer.collective(CollectiveKind::kAllReduce, {0}, 8, hw_models::DType::kBf16, Lane::kTensor, "reduce", {x}, {x});
+  writer.host(HostReason::kInput, {});
+  writer.wait_for(reduced);
+  const OperationId after = writer.compute(kernel(), "after", {x}, {});
+  const auto& operations = role.blocks[writer.finish()].operations;
+  ASSERT_EQ(operations.size(), 7U);
+  for (const OperationId issued : {produced, reduced, after}) {
+    const Operation& behind = operations[issued.value + 1];
+    const auto* host = std::get_if<Host>(&behind.work);
+    ASSERT_NE(host, nullptr);
+    EXPECT_EQ(host->reason, HostReason::kBlockingLaunch);
+    EXPECT_EQ(behind.after, std::vector<OperationId>{issued});
+  }
+  EXPECT_EQ(operations[reduced.value].after, std::vector<OperationId>{produced});
+  EXPECT_EQ(operations[after.value].after, std::vector<OperationId>{reduced});
+}
+
 TEST_F(BlockWriterTest, OriginIsThatOfThePlaceInTheModel) {
   writer_.at(7, Phase::kBackward);
   writer_.compute(kernel(), "dgrad", {}, {});

@@ -1,0 +1,11 @@
+// trainyard topology: a server's own description of its PCIe tree and links.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace scenarios {
+
+int run_topology(const std::vector<std::string>& arguments);
+
+}  // namespace scenarios

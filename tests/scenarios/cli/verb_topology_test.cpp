@@ -1,0 +1,45 @@
+#include "scenarios/cli/verb_topology.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/cli/run_binary.h"
+
+namespace scenarios {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kFile = "tests/data/topology/two-sockets.xml";
+
+TEST(VerbTopology, ReadsAFileOrStandardInput) {
+  const RunResult run = run_binary({"topology", kFile});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.output, StartsWith("NCCL topology file: 4 GPUs"));
+  EXPECT_EQ(run_binary({"topology", "-"}, read_file(std::string(TRAINYARD_SOURCE_DIR) + "/" + kFile)).output,
+            run.output);
+}
+
+TEST(VerbTopology, DrawsForGraphvizAndAsSvg) {
+  const ScratchFolder folder;
+  const RunResult run = run_binary({"topology", kFile, "--dot", "--svg", folder.path("topo.svg")});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.output, StartsWith("graph topology {"));
+  EXPECT_THAT(read_file(folder.path("topo.svg")), testing::AllOf(StartsWith("<svg"), EndsWith("</svg>\n")));
+}
+
+TEST(VerbTopology, Refusals) {
+  const RunResult none = run_binary({"topology"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.error, HasSubstr("no file given"));
+  EXPECT_EQ(run_binary({"topology", kFile, "--json", "--dot"}).exit_code, 2);
+  EXPECT_THAT(run_binary({"topology", "nowhere.xml"}).error, HasSubstr("there is no such file"));
+  const RunResult other = run_binary({"topology", "-"}, "<graphs/>");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.error, StartsWith("-:1:2: error: these are NCCL's search results"));
+}
+
+}  // namespace
+}  // namespace scenarios
