@@ -4,19 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sim/memory_changes.h"
+
 namespace sim {
 namespace {
 
 using strategies::Buffer;
-using strategies::BufferId;
 using strategies::Holds;
 using strategies::Lifetime;
-
-/// One allocation (`alive`) or free of a block, in program order.
-struct Change {
-  BufferId buffer;
-  bool alive = false;
-};
 
 class Replay {
  public:
@@ -25,7 +20,7 @@ class Replay {
       microbatches_ = std::max(microbatches_, action.microbatch + 1);
     alive_.resize(role.buffers.size() * instances());
     activations_.resize(instances());
-    for (const strategies::Block& block : role.blocks) changes_.push_back(changes_of(block));
+    for (const strategies::Block& block : role.blocks) changes_.push_back(memory_changes(role, block));
     for (const Buffer& buffer : role.buffers) {
       if (buffer.lifetime == Lifetime::kStatic) count(buffer, 1);
     }
@@ -35,7 +30,7 @@ class Replay {
     memory_ = {};
     note_peak();
     for (const strategies::Action& action : role_.schedule) {
-      for (const Change& change : changes_[action.block]) apply(change, action.microbatch);
+      for (const MemoryChange& change : changes_[action.block]) apply(change, action.microbatch);
     }
   }
 
@@ -45,24 +40,8 @@ class Replay {
   /// Microbatch -1 has instance 0.
   std::size_t instances() const { return static_cast<std::size_t>(microbatches_) + 1; }
 
-  /// What the operations say; buffers of the block instance that nobody freed go at its end.
-  std::vector<Change> changes_of(const strategies::Block& block) const {
-    std::vector<Change> changes;
-    std::vector<BufferId> local;
-    for (const strategies::Operation& operation : block.operations) {
-      for (const BufferId buffer : operation.allocates) {
-        changes.push_back({buffer, true});
-        if (role_.buffers[buffer.value].lifetime == Lifetime::kBlock) local.push_back(buffer);
-      }
-      for (const BufferId buffer : operation.frees) changes.push_back({buffer, false});
-    }
-    for (const BufferId buffer : local) changes.push_back({buffer, false});
-    return changes;
-  }
-
-  void apply(const Change& change, int microbatch) {
+  void apply(const MemoryChange& change, int microbatch) {
     const Buffer& buffer = role_.buffers[change.buffer.value];
-    if (buffer.lifetime == Lifetime::kStatic) return;
     const bool per_microbatch = buffer.lifetime == Lifetime::kMicrobatch;
     const std::size_t instance = per_microbatch ? static_cast<std::size_t>(microbatch + 1) : 0;
     char& alive = alive_[change.buffer.value * instances() + instance];
@@ -94,9 +73,9 @@ class Replay {
 
   const strategies::Role& role_;
   int microbatches_ = 0;
-  std::vector<std::vector<Change>> changes_;  ///< by block
-  std::vector<char> alive_;                   ///< by buffer and instance
-  std::vector<int> activations_;              ///< live activation buffers, by instance
+  std::vector<std::vector<MemoryChange>> changes_;  ///< by block
+  std::vector<char> alive_;                         ///< by buffer and instance
+  std::vector<int> activations_;                    ///< live activation buffers, by instance
   int live_microbatches_ = 0;
   hw_models::Bytes now_{};
   std::array<hw_models::Bytes, 5> by_holds_{};

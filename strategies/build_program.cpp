@@ -109,6 +109,7 @@ class StageBuilder {
   }
 
   void add_activations() {
+    add_persistent_buffers(stage_);
     for (const Chunk& chunk : chunks_) {
       for (int i = 0; i < chunk.layers; ++i) {
         const int layer = chunk.first_layer + i;

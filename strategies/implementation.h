@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hw_models/kernel.h"
+#include "hw_models/units.h"
 
 namespace strategies {
 
@@ -38,6 +39,9 @@ struct Implementation {
   bool casts_products = false;              ///< not fused: a narrower product is cast to the gradient's format first
   bool separate_buckets = false;            ///< unsharded replicas reduce through buckets of their own (torch DDP)
   bool copies_keys_and_values = false;      ///< behind the rotation, while the projection's output stays alive
+  bool persistent_gathers = false;          ///< sequences are gathered into buffers that survive the step
+  bool flat_parameter_gather = false;       ///< ZeRO-1 gathers all weights at once through flat copies
+  hw_models::Bytes library_workspace{};     ///< what cuBLAS and its kin take from the framework's allocator
   bool overlap_gradient_reduce = true;      ///< buckets start inside the last backward
   bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
   bool gathers_at_once = false;             ///< ZeRO-1 gathers a stage chunk's parameters in one collective

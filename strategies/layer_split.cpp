@@ -33,7 +33,8 @@ std::vector<int> balanced_split(const ModelSpec& model, const PlanSpec& plan) {
   for (int i = 1; i <= model.layers; ++i) {
     split[stage] += 1;
     const double share = static_cast<double>(stage + 1) / plan.pipeline;
-    if (i * layer > total * share && stage + 1 < split.size()) ++stage;
+    // At equality the stage is full too: the published 1B runs of two and four stages hold that many weights.
+    if (i * layer >= total * share && stage + 1 < split.size()) ++stage;
   }
   return split;
 }

@@ -319,6 +319,8 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   // Runs say when they train with dropout; its masks are kept.
   const std::size_t dropout = run.flags.find("dropout=");
   if (dropout != std::string::npos) implementation.dropout = !run.flags.substr(dropout + 8).starts_with("0.0");
+  // What the pipeline's exchange made the host wait for before its fix does not concern runs without a pipeline.
+  if (run.software == "nanotron" && run.pipeline == 1) scenario.software.prices.defers_frees = true;
   if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;
   scenario.model = model_of(run);
   scenario.training.sequence_length = run.sequence_length;

@@ -153,6 +153,8 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("casts products", "casts_products", stack.casts_products);
   rows.add("separate buckets", "separate_buckets", stack.separate_buckets);
   rows.add("copies keys and values", "copies_keys_and_values", stack.copies_keys_and_values);
+  rows.add("persistent gathers", "persistent_gathers", stack.persistent_gathers);
+  rows.add("flat parameter gather", "flat_parameter_gather", stack.flat_parameter_gather);
   rows.add("overlap gradient reduce", "overlap_gradient_reduce", stack.overlap_gradient_reduce);
   rows.add("overlap parameter gather", "overlap_parameter_gather", stack.overlap_parameter_gather);
   rows.add("gathers at once", "gathers_at_once", stack.gathers_at_once);
@@ -168,6 +170,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("loss read", "loss_read", stack.loss_read);
   rows.add("bucket parameters", "bucket_parameters", stack.bucket_parameters);
   rows.add("vocabulary multiple", "vocabulary_multiple", stack.vocabulary_multiple);
+  rows.add("library workspace", "library_workspace", stack.library_workspace);
 }
 
 void add_experts(Rows& rows, const strategies::ExpertSpec& experts) {
@@ -252,6 +255,7 @@ std::vector<Figure> figures(const SoftwareStack& software) {
   rows.add("step overhead", "step_overhead", prices.step_overhead);
   rows.add("kernel gap", "kernel_gap", prices.kernel_gap);
   rows.add("allocator overhead", "allocator_overhead", prices.allocator_overhead);
+  rows.add("defers frees", "defers_frees", prices.defers_frees);
   rows.add("context", "context", prices.context);
   rows.add("communicator", "communicator", prices.communicator);
   return rows.take();

@@ -43,6 +43,8 @@ constexpr Switch kSwitches[] = {
     {"copies_keys_and_values", &Implementation::copies_keys_and_values},
     {"fused_elementwise", &Implementation::fused_elementwise},
     {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
+    {"persistent_gathers", &Implementation::persistent_gathers},
+    {"flat_parameter_gather", &Implementation::flat_parameter_gather},
     {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
     {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
     {"gathers_at_once", &Implementation::gathers_at_once},
@@ -69,6 +71,7 @@ void read_implementation(const Value& map, Diagnostics& diagnostics, Implementat
   for (const Switch& item : kSwitches) read(reader, item.key, implementation.*item.member);
   read(reader, {"bucket_parameters", 0, kMaximumBucket}, implementation.bucket_parameters);
   read(reader, {"vocabulary_multiple", 0, kMaximumVocabularyMultiple}, implementation.vocabulary_multiple);
+  read(reader, {"library_workspace", 0, kMaximumMemory}, implementation.library_workspace);
   reader.finish();
 }
 
@@ -82,6 +85,7 @@ void read_prices(const Value& map, Diagnostics& diagnostics, SoftwareSpec& price
   read(reader, {"step_overhead", 0, kMaximumStepOverhead}, prices.step_overhead);
   read(reader, {"kernel_gap", 0, kMaximumLaunch}, prices.kernel_gap);
   read(reader, {"allocator_overhead", 0, 10}, prices.allocator_overhead);
+  read(reader, "defers_frees", prices.defers_frees);
   read(reader, {"context", 0, kMaximumMemory}, prices.context);
   read(reader, {"communicator", 0, kMaximumMemory}, prices.communicator);
   reader.finish();

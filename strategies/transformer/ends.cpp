@@ -86,7 +86,7 @@ void write_head_forward(BlockWriter& writer, const Stage& stage) {
   writer.at(-1, Phase::kForward);
   writer.compute(stream_norm(stage, false), "final-norm",
                  {stage.head_input, stage.parameters.find("final_norm").weight}, {stage.head_normed});
-  const Moved gathered = gather_stream(writer, stage, stage.head_normed);
+  const Moved gathered = gather_stream(writer, stage, stage.head_normed, stage.column_gathers);
   gathered.await(writer);
   const hw_models::Matmul kernel{.m = s.tokens,
                                  .n = s.vocabulary,
@@ -96,7 +96,7 @@ void write_head_forward(BlockWriter& writer, const Stage& stage) {
                                  .transpose_b = true};
   const BufferId logits = writer.temporary("logits", s.tokens * s.vocabulary * s.activation_bytes);
   writer.compute(kernel, "lm-head", {gathered.buffer, head_weight(stage).weight}, {logits});
-  if (gathered.buffer != stage.head_normed) writer.free(gathered.buffer);
+  free_gathered(writer, gathered.buffer, stage.head_normed);
   const bool fused = stage.implementation.fused_cross_entropy;
   if (fused) {
     writer.compute(cross_entropy(stage, false), "cross-entropy", {logits}, {stage.probabilities});

@@ -16,7 +16,7 @@ class LayerBackward {
     const BufferId branch = branch_gradient(gradient, b_.mlp_mask, "mlp.post_norm");
     const BufferId activated = w_.temporary("gradient-activated", s_.tokens * s_.ffn * s_.activation_bytes);
     row_split("mlp.down", "mlp-down", branch, b_.activated, s_.ffn, activated);
-    release_branch(branch, gradient);
+    free_gathered(w_, branch, gradient);
     w_.free(b_.activated);
     const BufferId up = w_.temporary("gradient-up", s_.tokens * s_.up * s_.activation_bytes);
     write_activation_backward(w_, stage_, b_.up, activated, up);
@@ -31,7 +31,7 @@ class LayerBackward {
     const BufferId branch = branch_gradient(gradient, b_.attention_mask, "attention.post_norm");
     const BufferId context = w_.temporary("gradient-context", s_.tokens * s_.query * s_.activation_bytes);
     row_split("attention.output", "attention-output", branch, b_.context, s_.query, context);
-    release_branch(branch, gradient);
+    free_gathered(w_, branch, gradient);
     if (stage_.recompute_of(layer_) == Recompute::kSelective) write_attention_recompute(w_, stage_, layer_);
     const BufferId qkv = w_.temporary("gradient-qkv", s_.tokens * s_.qkv * s_.activation_bytes);
     write_attention_backward(w_, stage_, layer_, context, qkv);
@@ -70,13 +70,10 @@ class LayerBackward {
       ready(norm_part);
       local = unnormed;
     }
-    const Moved gathered = gather_stream(w_, stage_, local);
+    const Moved gathered = gather_stream(w_, stage_, local, stage_.row_gathers);
     if (gathered.buffer != local && local != gradient) w_.free(local);
     gathered.await(w_);
     return gathered.buffer;
-  }
-  void release_branch(BufferId branch, BufferId gradient) {
-    if (branch != gradient) w_.free(branch);
   }
 
   /// Second matrix: its output gradient is whole on every rank, both products are local.

@@ -40,10 +40,10 @@ class LayerForward {
   void normed_matmul(BufferId input, const char* norm_part, BufferId normed, const char* part, const char* label,
                      std::int64_t out, BufferId output) {
     norm(input, norm_part, normed);
-    const Moved gathered = gather_stream(w_, stage_, normed);
+    const Moved gathered = gather_stream(w_, stage_, normed, stage_.column_gathers);
     gathered.await(w_);
     matmul(part, label, gathered.buffer, s_.hidden, out, output, true);
-    if (gathered.buffer != normed) w_.free(gathered.buffer);
+    free_gathered(w_, gathered.buffer, normed);
     done_with(normed);
   }
 

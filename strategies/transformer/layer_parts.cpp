@@ -64,12 +64,17 @@ void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter
 
 }  // namespace
 
-Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream) {
-  if (!stage.plan.sequence_parallel || !stage.tensor_parallel()) return {stream, std::nullopt};
+Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into) {
+  if (!stage.gathers_sequence()) return {stream, std::nullopt};
   const std::int64_t bytes = stage.shapes.full_bytes();
-  const BufferId gathered = writer.temporary("gathered", bytes);
+  const BufferId gathered = into ? *into : writer.temporary("gathered", bytes);
   return {gathered, writer.collective(CollectiveKind::kAllGather, stage.groups.tensor, bytes, stage.shapes.activation,
                                       Lane::kTensor, "gather-sequence", {stream}, {gathered})};
+}
+
+void free_gathered(BlockWriter& writer, BufferId gathered, BufferId stream) {
+  const bool survives = writer.role().buffers[gathered.value].lifetime == Lifetime::kStatic;
+  if (gathered != stream && !survives) writer.free(gathered);
 }
 
 Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, std::optional<BufferId> into) {
@@ -152,14 +157,14 @@ BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Pa
                                hw_models::DType dtype, GradientBuckets& buckets) {
   const bool overlap = stage.implementation.overlap_weight_gradient;
   const std::int64_t hidden = stage.shapes.hidden;
-  const Moved gathered = gather_stream(writer, stage, normed);
+  const Moved gathered = gather_stream(writer, stage, normed, stage.column_gathers);
   const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
   write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
   const Moved reduced = reduce_stream(writer, stage, partial);
   if (!overlap) reduced.await(writer);
   gathered.await(writer);
   write_weight_gradient(writer, stage, weight, label, dy, gathered.buffer, hidden, out, dtype);
-  if (gathered.buffer != normed) writer.free(gathered.buffer);
+  free_gathered(writer, gathered.buffer, normed);
   writer.free(dy);
   writer.free(normed);
   buckets.ready(weight);

@@ -20,8 +20,11 @@ struct Moved {
   }
 };
 
-/// Sequence parallelism: the residual stream [tokens / tensor, hidden] -> [tokens, hidden]. Otherwise nothing.
-Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream);
+/// Sequence parallelism: the residual stream [tokens / tensor, hidden] -> [tokens, hidden] in `into` or a new buffer.
+/// Otherwise nothing.
+Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into = {});
+/// Frees what was gathered from `stream` unless that is `stream` itself or survives the step.
+void free_gathered(BlockWriter& writer, BufferId gathered, BufferId stream);
 
 /// Partial sums [tokens, hidden] of the tensor ranks -> residual stream. Reduce-scatter under sequence parallelism
 /// (into `into` or a new buffer; the partial sums are freed), all-reduce in place otherwise.

@@ -66,4 +66,16 @@ void add_head_buffers(Stage& stage) {
           s.tokens * s.vocabulary * static_cast<std::int64_t>(hw_models::info(stage.implementation.logits).bytes));
 }
 
+void add_persistent_buffers(Stage& stage) {
+  const auto add = [&](const char* name, std::int64_t bytes) {
+    return add_buffer(stage.role, name, bytes, Holds::kWorkspace, Lifetime::kStatic);
+  };
+  const std::int64_t workspace = stage.implementation.library_workspace.value();
+  if (workspace > 0) add("library-workspace", workspace);
+  if (!stage.implementation.persistent_gathers || !stage.gathers_sequence()) return;
+  const std::int64_t sequence = stage.shapes.full_bytes();
+  stage.column_gathers = add("gathered-column", sequence);
+  stage.row_gathers = add("gathered-row", sequence);
+}
+
 }  // namespace strategies

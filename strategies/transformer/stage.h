@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "strategies/implementation.h"
 #include "strategies/model.h"
@@ -48,7 +49,12 @@ struct Stage {
   std::map<int, LayerBuffers> layers;               ///< by global layer index
   BufferId head_input, head_normed, probabilities;  ///< last virtual stage only
 
+  std::optional<BufferId> column_gathers = std::nullopt,
+                          row_gathers =
+                              std::nullopt;  ///< gathered sequences that survive the step, if the stack has them
+
   bool tensor_parallel() const { return plan.tensor > 1; }
+  bool gathers_sequence() const { return plan.sequence_parallel && tensor_parallel(); }
   int replicas() const { return plan.data * plan.context; }
   Recompute recompute_of(int layer) const;  ///< what the stack makes of the plan's word
 };
@@ -57,5 +63,7 @@ struct Stage {
 LayerBuffers add_layer_buffers(const Stage& stage, int layer);
 /// Creates what the LM head and the loss keep.
 void add_head_buffers(Stage& stage);
+/// Creates what the stack's libraries hold on to from step to step.
+void add_persistent_buffers(Stage& stage);
 
 }  // namespace strategies

@@ -175,6 +175,7 @@ class UpdateWriter {
   /// Every replica updated its shard; the weights come together again, in order of use.
   void gather() {
     w_.at(-1, Phase::kGather);
+    if (stage_.implementation.flat_parameter_gather) add_flat_copies();
     for (int chunk = 0; chunk < stage_.plan.chunks; ++chunk) {
       ParameterGather next{.operation = {}, .chunk = chunk, .weights = {}};
       std::int64_t elements = 0;
@@ -187,6 +188,17 @@ class UpdateWriter {
       }
       emit(next, elements);
     }
+    for (const BufferId copy : flat_copies_) w_.free(copy);
+  }
+
+  /// The shard in one piece, the pieces of all replicas, and the one buffer that the library gathers them into:
+  /// (2 + 1/replicas) times the weights, from the first gather to the last.
+  void add_flat_copies() {
+    const std::int64_t shard = stage_.parameters.updated_elements() * stage_.shapes.activation_bytes;
+    const int replicas = stage_.replicas();
+    flat_copies_.push_back(w_.temporary("flat-shard", shard));
+    for (int i = 0; i < replicas; ++i) flat_copies_.push_back(w_.temporary("flat-piece", shard));
+    flat_copies_.push_back(w_.temporary("flat-weights", shard * replicas));
   }
 
   void emit(ParameterGather& next, std::int64_t& elements) {
@@ -196,8 +208,10 @@ class UpdateWriter {
     const bool wide = stage_.shapes.activation == hw_models::DType::kFp32;
     const hw_models::DType dtype = wide ? hw_models::DType::kFp32 : stage_.implementation.parameter_gather;
     const auto bytes = static_cast<std::int64_t>(static_cast<double>(padded) * hw_models::info(dtype).bytes);
+    BlockWriter::Buffers written = next.weights;
+    if (result_.gathers.empty()) written.insert(written.end(), flat_copies_.begin(), flat_copies_.end());
     next.operation = w_.collective(CollectiveKind::kAllGather, stage_.groups.data, bytes, dtype, Lane::kGather,
-                                   "gather-parameters", next.weights, next.weights);
+                                   "gather-parameters", next.weights, std::move(written));
     result_.gathers.push_back(next);
     next.weights.clear();
     elements = 0;
@@ -210,6 +224,7 @@ class UpdateWriter {
   std::vector<OperationId> awaited_;
   OperationId optimizer_;
   std::optional<OperationId> first_compute_;
+  BlockWriter::Buffers flat_copies_;        ///< of flat_parameter_gather
   std::optional<BufferId> main_gradients_;  ///< fp32 copy, with loss scaling only
 };
 

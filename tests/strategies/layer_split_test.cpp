@@ -38,10 +38,10 @@ TEST(LayerSplit, BalancedByMatricesWithTheHead) {
   model.ffn = 8192;
   model.vocabulary = 131'072;
   EXPECT_EQ(balanced_split(model, plan(1)), (std::vector<int>{16}));
-  EXPECT_EQ(balanced_split(model, plan(2)), (std::vector<int>{11, 5}));
-  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{6, 5, 5, 0}));
+  EXPECT_EQ(balanced_split(model, plan(2)), (std::vector<int>{10, 6}));
+  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{5, 5, 5, 1}));
   model.vocabulary = 0;
-  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{5, 4, 4, 3}));
+  EXPECT_EQ(balanced_split(model, plan(4)), (std::vector<int>{4, 4, 4, 4}));
   PlanSpec own = plan(2);
   own.layers_per_stage = {9, 7};
   EXPECT_EQ(balanced_split(model, own), own.layers_per_stage);

@@ -75,6 +75,8 @@ std::vector<SmallPlan> small_plans() {
       plain.fused_cross_entropy = plain.fused_elementwise = plain.fused_gradient_accumulation = false;
       plain.casts_products = plain.blocking_launches = true;
       plain.half_gradients_until_end = plain.separate_buckets = plain.copies_keys_and_values = true;
+      plain.persistent_gathers = plain.flat_parameter_gather = true;
+      plain.library_workspace = hw_models::Bytes(1 << 20);
       plain.bucket_parameters = 0;
       add(plan, plain, " full zero plain");
       plan.recompute = Recompute::kNone;

@@ -348,6 +348,18 @@ TEST(RunScenario, WhatTheRowSaysOfTheImplementationWins) {
   EXPECT_TRUE(implementation({{"overlap_dp", "1"}}).overlap_gradient_reduce);
 }
 
+// Before the repair of nanotron's pipeline exchange the host waited in it; runs without a pipeline never did.
+TEST(RunScenario, HostsOfNanotronRunAheadExceptInPipelinesBeforeTheirRepair) {
+  const auto defers = [](const char* pipeline, const char* data, const char* flags) {
+    return made({{"software", "nanotron"}, {"pp", pipeline}, {"dp", data}, {"flags", flags}, {"grad_accum", ""}})
+        .scenario.software.prices.defers_frees;
+  };
+  EXPECT_TRUE(defers("2", "4", "after-pp-fix"));
+  EXPECT_FALSE(defers("2", "4", "before-pp-fix"));
+  EXPECT_TRUE(defers("1", "8", "after-pp-fix"));
+  EXPECT_TRUE(defers("1", "8", "before-pp-fix"));
+}
+
 TEST(RunScenario, ModelsOfEveryKindAreCounted) {
   const auto parameters = [](const Cells& changes) {
     return strategies::count_parameters(made(changes).scenario.model).total;

@@ -8,12 +8,12 @@ using hw_models::DType;
 
 const std::string kGood =
     "implementation: {attention: unfused, gradient: bf16, parameter_gather: fp8, logits: fp16, bucket_parameters: 7, "
-    "vocabulary_multiple: 64}\n"
+    "vocabulary_multiple: 64, library_workspace: 64 MiB}\n"
     "usual_node: p5.48xlarge\n"
     "prices: {kernel_launch: 4 us, collective_launch: 20 us, collective_member: 245 us, shard_copy: 3 us, synchronize: "
     "10 us, "
     "step_overhead: 5 ms, kernel_gap: "
-    "1 us, allocator_overhead: 0.1, context: 1 GiB, communicator: 300 MB}\n"
+    "1 us, allocator_overhead: 0.1, defers_frees: true, context: 1 GiB, communicator: 300 MB}\n"
     "source: invented\n";
 
 TEST(LoadSoftware, ReadsEveryField) {
@@ -28,6 +28,7 @@ TEST(LoadSoftware, ReadsEveryField) {
   EXPECT_EQ(stack->implementation.logits, DType::kFp16);
   EXPECT_EQ(stack->implementation.bucket_parameters, 7);
   EXPECT_EQ(stack->implementation.vocabulary_multiple, 64);
+  EXPECT_EQ(stack->implementation.library_workspace.value(), 64LL << 20);
   EXPECT_EQ(stack->prices.name, "entry");
   EXPECT_DOUBLE_EQ(stack->prices.kernel_launch.value(), 4e-6);
   EXPECT_DOUBLE_EQ(stack->prices.collective_launch.value(), 2e-5);
@@ -38,6 +39,7 @@ TEST(LoadSoftware, ReadsEveryField) {
   EXPECT_DOUBLE_EQ(stack->prices.step_overhead.value(), 5e-3);
   EXPECT_DOUBLE_EQ(stack->prices.kernel_gap.value(), 1e-6);
   EXPECT_DOUBLE_EQ(stack->prices.allocator_overhead, 0.1);
+  EXPECT_TRUE(stack->prices.defers_frees);
   EXPECT_EQ(stack->prices.context.value(), 1LL << 30);
   EXPECT_EQ(stack->prices.communicator.value(), 300'000'000);
 }
@@ -71,6 +73,8 @@ TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
       {"casts_products", &Implementation::casts_products},
       {"separate_buckets", &Implementation::separate_buckets},
       {"copies_keys_and_values", &Implementation::copies_keys_and_values},
+      {"persistent_gathers", &Implementation::persistent_gathers},
+      {"flat_parameter_gather", &Implementation::flat_parameter_gather},
       {"overlap_gradient_reduce", &Implementation::overlap_gradient_reduce},
       {"overlap_parameter_gather", &Implementation::overlap_parameter_gather},
       {"gathers_at_once", &Implementation::gathers_at_once},
