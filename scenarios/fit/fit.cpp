@@ -12,7 +12,7 @@ using Eigen::VectorXd;
 constexpr int kMostRounds = 8;
 constexpr int kHalvings = 4;
 constexpr double kReach = 0.6931471805599453;  // ln 2: a factor two per round
-constexpr double kWorthIt = 1e-3;              // of F: what is promised below it is within the noise
+constexpr double kWorthIt = 1e-4;              // of F: a step that promises less is not tried
 
 double loss_at(const FitProblem& problem, const VectorXd& theta, const VectorXd& residual) {
   return loss(residual, problem.weights(), theta - problem.prior());
