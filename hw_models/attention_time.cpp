@@ -43,10 +43,8 @@ constexpr double kBackwardFlops = 2.5;
 constexpr double kAmpereInstructionRate = 4.65e12;
 
 /// Batched products whose heads do not start on 16-byte boundaries (head size no multiple of 8) find no tensor-core
-/// kernel in cuBLAS 11 and run on the vector units at this share of the peak. Fitted: BLOOM's 96 heads of 150 against
-/// the heads of 144 and 128 beside them (bigscience runs).
+/// kernel in cuBLAS 11 and run on the vector units, at GpuSpec::misaligned_efficiency of their peak.
 constexpr std::int64_t kAlignedElements = 8;
-constexpr double kVectorProductShare = 0.6;
 
 struct Sizes {
   double sequences, heads, kv_heads, queries, keys, width, value_width, element;
@@ -124,7 +122,7 @@ KernelCost product_cost(const Matmul& matmul, const Attention& attention, const 
   const bool half = info(matmul.dtype).bytes == 2;
   const bool aligned = attention.head_dim % kAlignedElements == 0 && attention.value_dim % kAlignedElements == 0;
   if (half && !aligned && gpu.vector_peak.value() > 0) {
-    cost.time = std::max(cost.time, kKernelRamp + cost.flops / (gpu.vector_peak * kVectorProductShare));
+    cost.time = std::max(cost.time, kKernelRamp + cost.flops / (gpu.vector_peak * gpu.misaligned_efficiency));
   }
   return cost;
 }

@@ -24,6 +24,7 @@ struct GpuSpec {
   double sustained_clock = 1;          ///< clock of matrix products under minutes of full power over a burst's, (0, 1]
   double speed_spread = 0;             ///< mean lag of a chip behind the fastest, over the mean time (jitter.h)
   double memory_efficiency = 0.85;     ///< best measured streaming bandwidth over peak, (0, 1]
+  double misaligned_efficiency = 0.6;  ///< batched half-precision products of misaligned heads over vector peak, (0, 1]
   Watts idle_power{}, active_power{};  ///< per GPU; active = board power limit
 
   FlopsPerSecond peak(DType dtype) const { return matrix_peak[static_cast<std::size_t>(dtype)]; }

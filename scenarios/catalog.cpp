@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "scenarios/embedded_catalog.h"
 #include "scenarios/load/catalog_fields.h"
@@ -148,6 +149,13 @@ const CatalogFile* Catalog::find(std::string_view kind, std::string_view name) c
   const auto found = std::ranges::find_if(
       files_, [kind, name](const CatalogFile& file) { return file.kind == kind && file.name == name; });
   return found == files_.end() ? nullptr : &*found;
+}
+
+void Catalog::replace(std::string_view kind, std::string_view name, std::string text) {
+  const auto found = std::ranges::find_if(
+      files_, [kind, name](const CatalogFile& file) { return file.kind == kind && file.name == name; });
+  if (found == files_.end()) throw InputError(fmt::format("error: the catalogue has no {}/{}.yaml\n", kind, name));
+  found->text = std::move(text);
 }
 
 std::optional<hw_models::GpuSpec> Catalog::gpu(std::string_view name) const {

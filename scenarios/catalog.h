@@ -37,6 +37,8 @@ class Catalog {
 
   std::vector<std::string> names(std::string_view kind) const;  ///< sorted
   const CatalogFile* find(std::string_view kind, std::string_view name) const;
+  /// Puts another text into a file that is there; its defects show when it is loaded.
+  void replace(std::string_view kind, std::string_view name, std::string text);
   /// Each throws InputError (diagnostics.h) when the file has defects; nullopt when the name is unknown.
   std::optional<hw_models::GpuSpec> gpu(std::string_view name) const;
   std::optional<hw_models::NodeSpec> node(std::string_view name) const;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iterator>
 #include <sstream>
 
 #include "scenarios/load/diagnostics.h"
+#include "scenarios/load/read_file.h"
 
 namespace scenarios {
 namespace {
@@ -113,6 +115,13 @@ void read_layout(const RowReader& row, MeasuredRun& run) {
   run.offload = row.text("offload");
 }
 
+std::string read_table(const std::string& file) {
+  constexpr std::size_t kLargest = std::size_t{1} << 26;
+  std::string text = read_file(file, kLargest);
+  if (text.size() <= kLargest) return text;
+  throw InputError(fmt::format("{}: error: more than {} bytes are too many for a table\n", file, kLargest));
+}
+
 }  // namespace
 
 std::vector<MeasuredRun> read_runs(const CsvTable& table) {
@@ -139,6 +148,15 @@ std::vector<MeasuredRun> read_runs(const CsvTable& table) {
     run.flags = row.text("flags");
     run.cells = cells.cells;
     runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<MeasuredRun> read_run_files(const std::vector<std::string>& files) {
+  std::vector<MeasuredRun> runs;
+  for (const std::string& file : files) {
+    std::vector<MeasuredRun> more = read_runs(parse_csv(read_table(file), file));
+    runs.insert(runs.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return runs;
 }

@@ -39,5 +39,7 @@ struct MeasuredRun {
 
 /// Throws InputError naming file, line and column for missing columns and cells that are not what they should be.
 std::vector<MeasuredRun> read_runs(const CsvTable& table);
+/// The runs of several files ("-" = standard input), one after the other.
+std::vector<MeasuredRun> read_run_files(const std::vector<std::string>& files);
 
 }  // namespace scenarios

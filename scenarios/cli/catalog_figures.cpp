@@ -199,6 +199,7 @@ std::vector<Figure> figures(const hw_models::GpuSpec& gpu) {
   rows.add("sustained clock", "sustained_clock", gpu.sustained_clock);
   rows.add("speed spread", "speed_spread", gpu.speed_spread);
   rows.add("memory efficiency", "memory_efficiency", gpu.memory_efficiency);
+  rows.add("misaligned heads", "misaligned_efficiency", gpu.misaligned_efficiency);
   rows.add("idle power", "idle_power", gpu.idle_power);
   rows.add("active power", "active_power", gpu.active_power);
   return rows.take();

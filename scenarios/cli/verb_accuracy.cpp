@@ -4,7 +4,6 @@
 
 #include <boost/program_options.hpp>
 #include <cstdio>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "scenarios/accuracy/memory_report.h"
 #include "scenarios/cli/command_line.h"
 #include "scenarios/load/diagnostics.h"
-#include "scenarios/load/read_file.h"
 #include "scenarios/report/write_file.h"
 
 namespace scenarios {
@@ -44,22 +42,6 @@ po::variables_map parse(const std::vector<std::string>& arguments, const po::opt
   po::positional_options_description positions;
   positions.add("runs", -1);
   return parse_command_line("accuracy", arguments, all, positions);
-}
-
-std::string read_table(const std::string& file) {
-  constexpr std::size_t kLargest = std::size_t{1} << 26;
-  std::string text = read_file(file, kLargest);
-  if (text.size() <= kLargest) return text;
-  throw InputError(fmt::format("{}: error: more than {} bytes are too many for a table\n", file, kLargest));
-}
-
-std::vector<MeasuredRun> read_all(const std::vector<std::string>& files) {
-  std::vector<MeasuredRun> runs;
-  for (const std::string& file : files) {
-    std::vector<MeasuredRun> more = read_runs(parse_csv(read_table(file), file));
-    runs.insert(runs.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  }
-  return runs;
 }
 
 /// Tables of memory (`outcome` filled) repeat steps of others and hold steps too unsteady to score: given together, the
@@ -111,7 +93,7 @@ int run_accuracy(const std::vector<std::string>& arguments) {
   }
   const Catalog catalog(catalog_overlay(given));
   const bool memory = given["memory"].as<bool>();
-  (memory ? score_memory : score_time)(given, read_all(given["runs"].as<std::vector<std::string>>()), catalog);
+  (memory ? score_memory : score_time)(given, read_run_files(given["runs"].as<std::vector<std::string>>()), catalog);
   return 0;
 }
 

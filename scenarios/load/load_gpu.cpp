@@ -50,6 +50,7 @@ std::optional<GpuSpec> load_gpu(const Value& map, const std::string& name, Diagn
   read(reader, {"sustained_clock", 0.1, 1}, gpu.sustained_clock);
   read(reader, {"speed_spread", 0, 1}, gpu.speed_spread);
   read(reader, {"memory_efficiency", 0.01, 1}, gpu.memory_efficiency);
+  read(reader, {"misaligned_efficiency", 0.01, 1}, gpu.misaligned_efficiency);
   read(reader, {"idle_power", 0, 1e5}, gpu.idle_power);
   read(reader, {"active_power", 0, 1e5}, gpu.active_power);
   reader.finish();

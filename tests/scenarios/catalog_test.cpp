@@ -268,5 +268,13 @@ TEST(CatalogOverlay, EntriesThatAreNoReadableFiles) {
                                          ": error: more than 1048576 bytes are too many for a catalogue file\n");
 }
 
+TEST(Catalog, ReplacesTheTextOfAKnownFile) {
+  Catalog catalog;
+  catalog.replace("gpus", "a100-sxm-80gb", kOwnGpu);
+  EXPECT_EQ(catalog.gpu("a100-sxm-80gb")->multiprocessors, 10);
+  EXPECT_EQ(Catalog().gpu("a100-sxm-80gb")->multiprocessors, 108);
+  EXPECT_THROW(catalog.replace("gpus", "no-such-gpu", kOwnGpu), InputError);
+}
+
 }  // namespace
 }  // namespace scenarios

@@ -18,6 +18,7 @@ const std::string kGood =
     "matrix_efficiency: 0.7\n"
     "speed_spread: 0.03\n"
     "memory_efficiency: 0.9\n"
+    "misaligned_efficiency: 0.5\n"
     "idle_power: 50 W\n"
     "active_power: 0.4 kW\n"
     "confidence: B\n"
@@ -44,6 +45,7 @@ TEST(LoadGpu, ReadsEveryField) {
   EXPECT_DOUBLE_EQ(gpu->matrix_efficiency, 0.7);
   EXPECT_DOUBLE_EQ(gpu->speed_spread, 0.03);
   EXPECT_DOUBLE_EQ(gpu->memory_efficiency, 0.9);
+  EXPECT_DOUBLE_EQ(gpu->misaligned_efficiency, 0.5);
   EXPECT_DOUBLE_EQ(gpu->idle_power.value(), 50);
   EXPECT_DOUBLE_EQ(gpu->active_power.value(), 400);
 }
@@ -80,6 +82,7 @@ TEST(LoadGpu, EachDefectIsOneFinding) {
                    {"speed_spread", "speed_spread: -0.1", "out of range"},
                    {"speed_spread", "speed_spread: 1.5", "out of range"},
                    {"memory_efficiency", "memory_efficiency: 0", "out of range"},
+                   {"misaligned_efficiency", "misaligned_efficiency: 1.1", "out of range"},
                    {"l2", "l2: 1e30 MB", "out of range"},
                    {"active_power", "active_power: 10 W", "'active_power' is below 'idle_power'"},
                    {"active_power", "active_power: 1e30 W", "out of range"},
