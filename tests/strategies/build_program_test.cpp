@@ -533,8 +533,8 @@ TEST(BuildProgram, WideGradientsAreCastAndReducedWhole) {
   };
   EXPECT_EQ(passes(plain), 10);
   EXPECT_EQ(passes(wide), 18);
-  plain.gradient = wide.gradient = hw_models::DType::kBf16;  // as wide as the products: the switches do nothing
-  EXPECT_EQ(reduced(wide, CollectiveKind::kReduceScatter), 2 * elements);
+  plain.gradient = wide.gradient = hw_models::DType::kBf16;  // as wide as the products: no cast
+  EXPECT_EQ(reduced(wide, CollectiveKind::kAllReduce), 2 * elements);
   EXPECT_EQ(passes(wide), passes(plain));
 }
 

@@ -214,7 +214,7 @@ TEST(AccuracyReport, HtmlEscapesWordsOfTheTable) {
   strange.families[0].family = strange.runs[0].family = strange.runs[1].family = "<b>";
   const std::string html = accuracy_html(strange);
   EXPECT_EQ(nesting_error(html), "");
-  EXPECT_THAT(html, HasSubstr("&lt;script>&amp;&quot;"));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;&amp;&quot;"));
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_EQ(count(html, "<circle "), 2);
 }
