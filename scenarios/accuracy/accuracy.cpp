@@ -224,6 +224,7 @@ void score_splits(AccuracyReport& report, const Scorer& scorer) {
                                return *run.micro_batch >= low && *run.micro_batch <= high;
                              })});
   }
+  report.splits.push_back({"hidden > 512", scorer.of([](const MeasuredRun& run) { return run.hidden > 512; })});
   report.splits.push_back({"tensor > 8", scorer.of([](const MeasuredRun& run) { return run.tensor > 8; })});
   report.splits.push_back({"pipeline > 1", scorer.of([](const MeasuredRun& run) { return run.pipeline > 1; })});
 }

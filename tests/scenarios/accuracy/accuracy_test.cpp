@@ -230,6 +230,7 @@ TEST(Accuracy, Splits) {
                                                              {"micro-batch 2 to 3", 1},
                                                              {"micro-batch 4 to 7", 0},
                                                              {"micro-batch 8 or more", 1},
+                                                             {"hidden > 512", 4},
                                                              {"tensor > 8", 1},
                                                              {"pipeline > 1", 2}}) {
     EXPECT_EQ(rows_in(report.splits, name), rows) << name;
