@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <stdexcept>
 
 namespace sim {
@@ -123,9 +124,13 @@ void FluidNetwork::post() {
 }
 
 std::int64_t FluidNetwork::alone_ns(const FluidActivity& activity) const {
+  std::vector<LinkUse> uses(activity.uses.begin(), activity.uses.end());
+  std::ranges::sort(uses, {}, &LinkUse::link);
   double rate = activity.cap.value();
-  for (const LinkUse& use : activity.uses) {
-    if (use.factor > 0) rate = std::min(rate, fairness_.capacity(use.link) / use.factor);
+  double factor = 0;  // of all uses of a link so far
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    factor = i > 0 && uses[i - 1].link == uses[i].link ? factor + uses[i].factor : uses[i].factor;
+    if (factor > 0) rate = std::min(rate, fairness_.capacity(uses[i].link) / factor);
   }
   return drained_at(activity.latency_ns, static_cast<double>(activity.work.value()), rate * kNanosecond);
 }

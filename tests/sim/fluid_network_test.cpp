@@ -228,6 +228,8 @@ TEST(FluidNetwork, KnowsTheTimeAlone) {
   const FluidNetwork network(engine, as_rates({10e9, 30e9, 0}), 0);
   const std::array<LinkUse, 2> uses{{{0, 1}, {1, 1.5}}};
   const std::array<LinkUse, 1> dead{{{2, 1}}};
+  const std::array<LinkUse, 3> twice{{{0, 1}, {1, 1}, {0, 4}}};  // 10 / (1 + 4)
+  EXPECT_EQ(network.alone_ns({.work = Bytes(1'000), .uses = twice}), 500);
   EXPECT_EQ(network.alone_ns({.work = Bytes(1'000), .uses = uses, .latency_ns = 7}), 107);
   EXPECT_EQ(network.alone_ns({.work = Bytes(1'000), .uses = uses, .cap = BytesPerSecond(2e9)}), 500);
   EXPECT_EQ(network.alone_ns({.work = Bytes(1'000), .uses = dead}), TimeIndex::kNever);
