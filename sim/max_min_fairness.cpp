@@ -15,10 +15,8 @@ constexpr double kMaxShare = 0x1p20;
 constexpr double kMaxCapacity = 0x1p52;  // bytes/s: the sum of loads fits 63 bits
 constexpr std::int64_t kMaxShareSum = std::int64_t{1} << 62;
 constexpr double kSameLevel = 0x1p-40;
-constexpr double kOwnLevel = 4 * kSameLevel;  // what a link stopped may have been taken for the same more than once
 
 bool reaches(double level, double other) { return level >= other * (1 - kSameLevel); }
-bool stopped_by(double link_level, double level) { return level >= link_level * (1 - kOwnLevel); }
 
 std::int64_t units_of_capacity(hw_models::BytesPerSecond capacity) {
   if (!(capacity.value() >= 0 && capacity.value() < kMaxCapacity)) {
@@ -120,13 +118,10 @@ void MaxMinFairness::link_out(const Use& use) {
 
 void MaxMinFairness::remove(Slot slot) {
   Activity& activity = activities_[slot];
+  disown(activity);
   for (const Use& use : uses_of(activity)) {
     link_out(use);
-    if (links_[use.link].uses == 0) {
-      links_[use.link].level = kUnbounded;
-    } else {
-      touch(use.link);
-    }
+    if (links_[use.link].uses > 0) touch(use.link);
   }
   if (activity.uses > 0) {
     const auto size_class = static_cast<std::size_t>(std::bit_width(activity.uses - 1U));
@@ -145,10 +140,8 @@ void MaxMinFairness::set_capacity(LinkIndex link, hw_models::BytesPerSecond capa
 }
 
 LinkIndex MaxMinFairness::bottleneck(Slot slot) const {
-  for (const Use& use : uses_of(activities_[slot])) {
-    if (stopped_by(links_[use.link].level, activities_[slot].level)) return use.link;
-  }
-  return static_cast<LinkIndex>(links_.size());
+  const std::uint32_t use = activities_[slot].stopped_at;
+  return use == kNone ? static_cast<LinkIndex>(links_.size()) : uses_[use].link;
 }
 
 std::span<const MaxMinFairness::Slot> MaxMinFairness::solve() {
@@ -197,20 +190,39 @@ bool MaxMinFairness::settle_alone(Slot slot) {
     level = std::min(level, static_cast<double>(link.capacity) / static_cast<double>(use.share));
   }
   activity.level = level;
-  for (Use& use : uses_of(activity)) {
+  for (std::uint32_t i = activity.first_use; i < activity.first_use + activity.uses; ++i) {
+    Use& use = uses_[i];
     Link& link = links_[use.link];
     link.load = use.load = load_at(use.share, level);
     const bool full = level == static_cast<double>(link.capacity) / static_cast<double>(use.share);
-    link.level = full ? level : kUnbounded;
+    if (full && activity.stopped_at == kNone) own(link, i);
   }
   changed_.push_back(slot);
   return true;
+}
+
+/// The link has stopped the activity.
+void MaxMinFairness::own(Link& link, std::uint32_t use) {
+  Activity& activity = activities_[uses_[use].activity];
+  activity.stopped_at = use;
+  link.level = activity.level;
+  link.own_share += uses_[use].share;
+  link.own_load += uses_[use].load;
+}
+
+void MaxMinFairness::disown(Activity& activity) {
+  if (activity.stopped_at == kNone) return;
+  const Use& use = uses_[activity.stopped_at];
+  links_[use.link].own_share -= use.share;
+  links_[use.link].own_load -= use.load;
+  activity.stopped_at = kNone;
 }
 
 /// From here on its rate rises with the water until a link or its cap stops it.
 void MaxMinFairness::set_free(Slot slot) {
   Activity& activity = activities_[slot];
   activity.state = State::kFree;
+  disown(activity);
   for (const Use& use : uses_of(activity)) {
     Link& link = links_[use.link];
     link.load -= use.load;
@@ -240,26 +252,28 @@ void MaxMinFairness::saturate(Link& link, double level) {
   link.level = level;
   link.solved = solves_;
   for (std::uint32_t use = link.first_use; link.free_share > 0; use = uses_[use].next) {
-    if (activities_[uses_[use].activity].state == State::kFree) settle(uses_[use].activity, level);
+    if (activities_[uses_[use].activity].state != State::kFree) continue;
+    settle(uses_[use].activity, level);
+    own(link, use);
   }
 }
 
-/// The level at which a touched link must be looked at is no higher than where its free activities would fill it
-/// while all others keep their loads, and no higher than its old level, beyond which its own activities may rise.
+/// The level at which a link must be looked at: where its free activities, and its own if they must fall, would fill
+/// it while all others keep their loads; no later than its level, beyond which its own may rise.
+double MaxMinFairness::bound(const Link& link) const {
+  // An activity that another link sets free at the very level at which this one stopped it has nowhere to rise to.
+  if (link.solved == solves_) return link.free_share > 0 ? water_ : kUnbounded;
+  const std::int64_t share = link.free_share + link.own_share;
+  if (share == 0) return link.load > link.capacity ? 0 : kUnbounded;
+  const std::int64_t left = link.capacity - link.load + link.own_load;
+  const double full_at = static_cast<double>(left) / static_cast<double>(share);
+  return link.own_share > 0 ? std::min(full_at, link.level) : full_at;
+}
+
 void MaxMinFairness::queue_touched() {
   for (const LinkIndex index : touched_) {
-    Link& link = links_[index];
-    link.touched = false;
-    const std::int64_t left = link.capacity - link.load;
-    double level = link.level;
-    if (link.solved == solves_) {
-      level = link.free_share > 0 ? water_ : kUnbounded;
-    } else if (link.free_share > 0) {
-      level = std::min(level, static_cast<double>(left) / static_cast<double>(link.free_share));
-    } else if (left < 0) {
-      level = 0;
-    }
-    if (level < kUnbounded) queue(index, level);
+    links_[index].touched = false;
+    queue(index, bound(links_[index]));
   }
   touched_.clear();
 }
@@ -271,13 +285,14 @@ void MaxMinFairness::queue(LinkIndex link, double level) {
   due_.emplace(level, link);
 }
 
-/// Where the link saturates, at or above `from`, if every settled activity keeps its level or, when that is higher
-/// than the link's, falls to it; kUnbounded if it does not.
-double MaxMinFairness::saturation(const Link& link, double from) const {
-  for (double level = from;;) {
+/// Where the link saturates, at or above the water, if what is settled above that level falls to it and all else keeps
+/// its level; kUnbounded if it does not.
+double MaxMinFairness::saturation(const Link& link) const {
+  for (double level = water_;;) {
     std::int64_t left = link.capacity - link.load;
     std::int64_t share = link.free_share;
-    for (std::uint32_t i = link.first_use; i != kNone; i = uses_[i].next) {
+    // Above the level at which it has let its own rise, a link has nothing settled.
+    for (std::uint32_t i = link.released == solves_ ? kNone : link.first_use; i != kNone; i = uses_[i].next) {
       const Use& use = uses_[i];
       const Activity& activity = activities_[use.activity];
       if (activity.state != State::kSettled || activity.level <= level) continue;
@@ -293,53 +308,35 @@ double MaxMinFairness::saturation(const Link& link, double from) const {
 
 void MaxMinFairness::look_at(LinkIndex index) {
   Link& link = links_[index];
-  if (link.uses == 0) return;
-  // An activity that another link sets free at the very level at which this one stopped it has nowhere to rise to.
   if (link.solved == solves_) return saturate(link, link.level);
-  if (link.free_share == 0 && link.level == kUnbounded && link.load <= link.capacity) return;
-  const double full_at = saturation(link, water_);
-  if (reaches(water_, full_at)) {
-    free_above(link, water_);
-    saturate(link, water_);
-  } else if (reaches(water_, link.level)) {
-    look_at_old_level(index);
-  } else if (std::min(full_at, link.level) < kUnbounded) {
-    queue(index, std::min(full_at, link.level));
+  const double due = bound(link);
+  if (!reaches(water_, due)) return queue(index, due);
+  if (link.own_share > 0 && reaches(water_, link.level)) {
+    // The water has come to where the link stops its own. Either it still does, or they rise on.
+    const auto left = static_cast<double>(link.capacity - link.load + link.own_load);
+    if (!reaches(link.level, left / static_cast<double>(link.free_share + link.own_share))) return release(index);
+    return saturate(link, link.level);
   }
+  const double full_at = saturation(link);
+  if (!reaches(water_, full_at)) return queue(index, link.own_share > 0 ? std::min(full_at, link.level) : full_at);
+  free_above(link);
+  saturate(link, water_);
 }
 
-void MaxMinFairness::free_above(const Link& link, double level) {
+void MaxMinFairness::free_above(const Link& link) {
+  if (link.released == solves_) return;
   for (std::uint32_t i = link.first_use; i != kNone; i = uses_[i].next) {
     const Activity& activity = activities_[uses_[i].activity];
-    if (activity.state == State::kSettled && !reaches(level, activity.level)) set_free(uses_[i].activity);
+    if (activity.state == State::kSettled && !reaches(water_, activity.level)) set_free(uses_[i].activity);
   }
 }
 
-/// The water has come to the level at which this link stopped its activities. Either it still does, or they rise on.
-void MaxMinFairness::look_at_old_level(LinkIndex index) {
+void MaxMinFairness::release(LinkIndex index) {
   Link& link = links_[index];
-  std::int64_t left = link.capacity - link.load;
-  std::int64_t share = link.free_share;
-  bool own = false;
-  for (std::uint32_t i = link.first_use; i != kNone; i = uses_[i].next) {
-    const Use& use = uses_[i];
-    const Activity& activity = activities_[use.activity];
-    if (activity.state != State::kSettled || !stopped_by(link.level, activity.level)) continue;
-    own = true;
-    left += use.load;
-    share += use.share;
+  link.released = solves_;
+  for (std::uint32_t i = link.first_use; link.own_share > 0; i = uses_[i].next) {
+    if (activities_[uses_[i].activity].stopped_at == i) set_free(uses_[i].activity);
   }
-  if (own && reaches(link.level, static_cast<double>(left) / static_cast<double>(share))) {
-    saturate(link, link.level);
-    return;
-  }
-  const double old_level = link.level;
-  link.level = kUnbounded;
-  for (std::uint32_t i = link.first_use; i != kNone; i = uses_[i].next) {
-    const Activity& activity = activities_[uses_[i].activity];
-    if (activity.state == State::kSettled && stopped_by(old_level, activity.level)) set_free(uses_[i].activity);
-  }
-  touch(index);
 }
 
 }  // namespace sim

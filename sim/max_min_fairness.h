@@ -86,18 +86,20 @@ class MaxMinFairness {
     double rate_per_level = 0;  ///< bytes/s
     double cap_level = kUnbounded;
     std::uint32_t first_use = 0, uses = 0;
+    std::uint32_t stopped_at = kNone;  ///< its use of the link that stopped it; kNone at its cap
     State state = State::kSettled;
     bool present = false;
   };
   struct Link {
     std::int64_t capacity = 0;
-    std::int64_t load = 0;        ///< of settled activities
-    std::int64_t free_share = 0;  ///< of free activities
-    double level = kUnbounded;    ///< kUnbounded unless saturated
-    double due = kUnbounded;      ///< key of its valid entry in due_
+    std::int64_t load = 0;                     ///< of settled activities
+    std::int64_t own_load = 0, own_share = 0;  ///< of those that this link stopped
+    std::int64_t free_share = 0;               ///< of free activities
+    std::int64_t share = 0;                    ///< of all
+    double level = kUnbounded;                 ///< at which it stops its own, if it has any
+    double due = kUnbounded;                   ///< key of its valid entry in due_
+    std::uint64_t solved = 0, released = 0;    ///< the last solve that saturated it, or let its own rise
     std::uint32_t first_use = kNone, uses = 0;
-    std::int64_t share = 0;
-    std::uint64_t solved = 0;  ///< the last solve that found it saturated
     bool touched = false;
   };
   /// A level at which a link, or (from links() on) an activity with a cap, must be looked at.
@@ -117,10 +119,13 @@ class MaxMinFairness {
   void saturate(Link& link, double level);
   void queue_touched();
   void queue(LinkIndex link, double level);
-  double saturation(const Link& link, double from) const;
+  double bound(const Link& link) const;
+  double saturation(const Link& link) const;
   void look_at(LinkIndex index);
-  void free_above(const Link& link, double level);
-  void look_at_old_level(LinkIndex index);
+  void free_above(const Link& link);
+  void release(LinkIndex index);
+  void own(Link& link, std::uint32_t use);
+  void disown(Activity& activity);
 
   std::vector<Link> links_;
   std::vector<Activity> activities_;
