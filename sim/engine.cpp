@@ -19,15 +19,13 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 
 }  // namespace
 
-void Engine::at(std::int64_t time_ns, EventId id) {
-  if (time_ns < now_) throw std::logic_error("Engine::at: an event in the past");
-  const Event event{time_ns, scheduled_++, id};
-  // Sift up. The newest event has the highest sequence, so among equal times it stays below.
+void Engine::push(const Event& event) {
+  if (event.time < now_) throw std::logic_error("Engine::at: an event in the past");
   std::size_t hole = heap_.size();
   heap_.push_back(event);
   while (hole > 0) {
     const std::size_t parent = (hole - 1) / 2;
-    if (heap_[parent].time <= time_ns) break;
+    if (!earlier(event, heap_[parent])) break;
     heap_[hole] = heap_[parent];
     hole = parent;
   }
@@ -38,9 +36,6 @@ EventId Engine::next() {
   const Event first = heap_.front();
   const Event last = heap_.back();
   heap_.pop_back();
-  const auto earlier = [](const Event& a, const Event& b) {
-    return a.time != b.time ? a.time < b.time : a.sequence < b.sequence;
-  };
   // Sift the last event down from the root.
   const std::size_t size = heap_.size();
   std::size_t hole = 0;

@@ -1,5 +1,5 @@
-// Discrete-event clock: integer nanoseconds; events at the same time run in the order they were scheduled. It knows
-// nothing of what the events mean.
+// Discrete-event clock: integer nanoseconds; events at the same time run in the order they were scheduled, those at
+// its end after all others. It knows nothing of what the events mean.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,9 @@ class Engine {
   std::int64_t now() const { return now_; }
 
   /// Schedules `id`; `time_ns` must not lie before now().
-  void at(std::int64_t time_ns, EventId id);
+  void at(std::int64_t time_ns, EventId id) { push({time_ns, scheduled_++, id}); }
+  /// Schedules `id` after every event of that time that at() schedules, even from events that run at that time.
+  void at_end(std::int64_t time_ns, EventId id) { push({time_ns, scheduled_++ | kLast, id}); }
 
   /// Hands every event to `handle(EventId)` in order of (time, sequence) until none is left. `handle` may schedule
   /// more.
@@ -28,11 +30,16 @@ class Engine {
   std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
+  static constexpr std::uint64_t kLast = std::uint64_t{1} << 63;  ///< in a sequence: sorts behind all without it
   struct Event {
     std::int64_t time = 0;
     std::uint64_t sequence = 0;
     EventId id = 0;
   };
+  static bool earlier(const Event& a, const Event& b) {
+    return a.time != b.time ? a.time < b.time : a.sequence < b.sequence;
+  }
+  void push(const Event& event);
   EventId next();
 
   std::vector<Event> heap_;  ///< binary heap, the earliest event in front

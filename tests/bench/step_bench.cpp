@@ -1,5 +1,4 @@
 // Goals, on one core of a laptop-class CPU, Release:
-//   Engine             > 10 M events/s with a thousand events pending
 //   SimulateBlocks     64 stages x 512 microbatches x 130 operations per block < 0.3 s (two steps)
 //   SimulateOperations > 1 M operations/s
 #include <benchmark/benchmark.h>
@@ -10,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "sim/engine.h"
 #include "sim/step_simulation.h"
 #include "strategies/pipeline/schedule.h"
 #include "strategies/program/program.h"
@@ -21,21 +19,6 @@ using strategies::BlockKind;
 using strategies::Lane;
 using strategies::Operation;
 using strategies::Payload;
-
-void Engine(benchmark::State& state) {
-  constexpr std::uint64_t kPending = 1'000;
-  constexpr std::uint64_t kEvents = 1'000'000;
-  for ([[maybe_unused]] const auto _ : state) {
-    sim::Engine engine;
-    for (std::uint64_t id = 0; id < kPending; ++id) engine.at(static_cast<std::int64_t>(id * 37 % 101), id);
-    engine.run([&](sim::EventId id) {
-      if (engine.events() + kPending <= kEvents) engine.at(engine.now() + static_cast<std::int64_t>(id % 97), id * 31);
-    });
-    benchmark::DoNotOptimize(engine.fingerprint());
-  }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kEvents));
-}
-BENCHMARK(Engine)->Unit(benchmark::kMillisecond);
 
 Operation operation(strategies::Work work, Lane lane, std::vector<strategies::OperationId> after) {
   Operation result;

@@ -49,6 +49,23 @@ TEST(Engine, EventsScheduledWhileRunningTakeTheirPlace) {
   EXPECT_EQ(engine.events(), 4U);
 }
 
+TEST(Engine, TheEndOfATimeComesAfterAllElse) {
+  Engine engine;
+  std::vector<EventId> ran;
+  engine.at_end(10, 1);
+  engine.at(10, 2);
+  engine.at(11, 3);
+  engine.run([&](EventId id) {
+    ran.push_back(id);
+    if (id == 2) engine.at(10, 4);
+    if (id == 1) {
+      engine.at_end(10, 5);
+      engine.at(10, 6);  // the end of a time may give it more
+    }
+  });
+  EXPECT_EQ(ran, (std::vector<EventId>{2, 4, 1, 6, 5, 3}));
+}
+
 TEST(Engine, RefusesThePast) {
   Engine engine;
   engine.at(10, 1);
