@@ -11,13 +11,10 @@
 
 #include "hw_models/cluster_check.h"
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/pair_links.h"
 
 namespace hw_models {
 namespace {
-
-/// Between two CPU sockets or dies, as a share of a x16 slot: NCCL 2.30 (topo.h, topo.cc) counts 16 GB/s between AMD
-/// CPUs against 24 GB/s for PCIe 4 x16.
-constexpr double kHostLinkShare = 2.0 / 3.0;
 
 struct Cable {
   std::uint32_t link = 0;
@@ -67,18 +64,19 @@ class LinkList {
 
   void add_scale_up(int node) {
     const NodeSpec& n = spec_.node;
-    const auto join = [&](int a, int b) {
-      add(number_.gpu(node, a), number_.gpu(node, b), LinkClass::kScaleUp, n.pair_bandwidth, n.scale_up_latency);
+    const auto join = [&](int a, int b, BytesPerSecond bandwidth) {
+      add(number_.gpu(node, a), number_.gpu(node, b), LinkClass::kScaleUp, bandwidth, n.scale_up_latency);
     };
+    for (const PairLink& pair : n.links) join(pair.a, pair.b, pair.bandwidth);
     for (int a = 0; a < n.gpus; ++a) {
       if (number_.scale_up_switches > 0) {
         const int domain = (node * n.gpus + a) / n.scale_up_domain;
         add(number_.gpu(node, a), number_.scale_up_switch(domain), LinkClass::kScaleUp, n.scale_up_bandwidth,
             n.scale_up_latency / 2);
       }
-      if (n.scale_up == ScaleUpKind::kPairs && a % 2 == 0) join(a, a + 1);
+      if (n.scale_up == ScaleUpKind::kPairs && a % 2 == 0) join(a, a + 1, n.pair_bandwidth);
       if (n.scale_up != ScaleUpKind::kMesh) continue;
-      for (int b = a + 1; b < n.gpus; ++b) join(a, b);
+      for (int b = a + 1; b < n.gpus; ++b) join(a, b, n.pair_bandwidth);
     }
   }
 
@@ -97,7 +95,7 @@ class LinkList {
     }
     for (int a = 0; a < number_.hosts; ++a) {
       for (int b = a + 1; b < number_.hosts; ++b) {
-        add(number_.host(node, a), number_.host(node, b), LinkClass::kHostBridge, slot * kHostLinkShare, hop);
+        add(number_.host(node, a), number_.host(node, b), LinkClass::kHostBridge, host_link_bandwidth(spec_.node), hop);
       }
     }
   }
@@ -192,6 +190,8 @@ struct Cluster::Graph {
         return from / node.gpus == to / node.gpus;
       case ScaleUpKind::kPairs:
         return from / 2 == to / 2;
+      case ScaleUpKind::kLinks:
+        return from / node.gpus == to / node.gpus && link_between(node, from % node.gpus, to % node.gpus) != nullptr;
       case ScaleUpKind::kNone:
         break;
     }
@@ -227,7 +227,7 @@ const Link& Cluster::link(LinkId link) const { return graph_->links.at(link.valu
 int Cluster::nic_of(int gpu) const {
   const NodeSpec& node = graph_->spec.node;
   if (node.nics == 0) return -1;
-  return node_of(gpu) * node.nics + nics_of_local_gpu(node, gpu % node.gpus).first;
+  return node_of(gpu) * node.nics + nics_of_local_gpu(node, gpu % node.gpus).first();
 }
 
 std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
@@ -247,11 +247,15 @@ std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
   const int from_local = from_gpu % g.spec.node.gpus;
   const int to_local = to_gpu % g.spec.node.gpus;
   if (from_node == to_node) {
+    if (const int relay = relay_between(g.spec.node, from_local, to_local); relay >= 0) {
+      const DeviceId through = g.number.gpu(from_node, relay);
+      return {g.between(gpu(from_gpu), through), g.between(through, gpu(to_gpu))};
+    }
     g.append_to_gpu(to_node, static_cast<std::uint32_t>(from_local), to_local, route);
     return route;
   }
-  const int from_nic = nics_of_local_gpu(g.spec.node, from_local).first;
-  const int to_nic = nics_of_local_gpu(g.spec.node, to_local).first;
+  const int from_nic = nics_of_local_gpu(g.spec.node, from_local).first();
+  const int to_nic = nics_of_local_gpu(g.spec.node, to_local).first();
   g.append_to_gpu(from_node, g.number.nic(0, from_nic).value, from_local, route);
   std::reverse(route.begin(), route.end());
   g.append_through_fabric(g.number.nic(from_node, from_nic), g.number.leaf_of_nic(from_node, from_nic),

@@ -64,7 +64,8 @@ class Cluster {
   int nic_of(int gpu) const;
 
   /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines), one trunk
-  /// stands for all of them. Two GPUs joined by scale-up links never leave them; others go GPU - PCIe - NIC - leaf ...
+  /// stands for all of them. Two GPUs joined by scale-up links never leave them, at most one GPU lies between (kLinks);
+  /// others go GPU - PCIe - NIC - leaf ...
   std::vector<LinkId> route(int from_gpu, int to_gpu) const;
 
  private:

@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hw_models/pair_links.h"
 
 namespace hw_models {
 namespace {
@@ -38,6 +45,21 @@ void check_switch(const NodeSpec& node) {
   if (node.scale_up_domain > 1) require_positive(node.scale_up_bandwidth, "node.scale_up_bandwidth");
 }
 
+void check_links(const NodeSpec& node) {
+  require(node.scale_up_domain == node.gpus, "node.scale_up_domain",
+          fmt::format("links join the {} GPUs of one node, not {}", node.gpus, node.scale_up_domain));
+  require(node.gpus <= kMostLinkedGpus, "node.gpus",
+          fmt::format("{} GPUs with single links, more than {}", node.gpus, kMostLinkedGpus));
+  std::set<std::pair<int, int>> seen;
+  for (const PairLink& link : node.links) {
+    const auto [low, high] = std::minmax(link.a, link.b);
+    require(low >= 0 && high < node.gpus && low != high, "node.links",
+            fmt::format("no link joins GPU {} and GPU {}", link.a, link.b));
+    require(seen.emplace(low, high).second, "node.links", fmt::format("GPU {} - GPU {} stands twice", low, high));
+    require_positive(link.bandwidth, "node.links");
+  }
+}
+
 void check_scale_up(const NodeSpec& node) {
   require_latency(node.scale_up_latency, "node.scale_up_latency");
   switch (node.scale_up) {
@@ -55,8 +77,34 @@ void check_scale_up(const NodeSpec& node) {
       require(node.gpus % 2 == 0, "node.gpus", fmt::format("{} GPUs cannot be bridged in pairs", node.gpus));
       require_positive(node.pair_bandwidth, "node.pair_bandwidth");
       break;
+    case ScaleUpKind::kLinks:
+      check_links(node);
+      break;
     case ScaleUpKind::kNone:
       break;
+  }
+  require(node.scale_up == ScaleUpKind::kLinks || node.links.empty(), "node.links", "stand beside another scale_up");
+}
+
+void check_list(const std::vector<int>& list, int size, int below, std::string_view what) {
+  require(std::cmp_equal(list.size(), size), "node.wiring", fmt::format("{} {} for {}", list.size(), what, size));
+  for (const int entry : list) {
+    require(entry >= 0 && entry < below, "node.wiring", fmt::format("{} {} is not one of {}", what, entry, below));
+  }
+}
+
+void check_wiring(const NodeSpec& node, const PcieWiring& wiring) {
+  const int switches = static_cast<int>(wiring.host_of_switch.size());
+  require_range(switches, 1, kMaxGpusPerNode + kMaxNicsPerNode, "node.wiring");
+  check_list(wiring.switch_of_gpu, node.gpus, switches, "PCIe switches of GPUs");
+  check_list(wiring.switch_of_nic, node.nics, switches, "PCIe switches of NICs");
+  check_list(wiring.host_of_switch, switches, node.numa_domains, "NUMA domains of PCIe switches");
+  require(std::cmp_equal(wiring.nics_of_gpu.size(), node.gpus), "node.wiring",
+          fmt::format("NICs of {} GPUs, but {} GPUs", wiring.nics_of_gpu.size(), node.gpus));
+  for (const std::vector<int>& nics : wiring.nics_of_gpu) {
+    check_list(nics, static_cast<int>(nics.size()), node.nics, "NICs of a GPU");
+    require(nics.empty() == (node.nics == 0), "node.wiring", "a GPU without a NIC beside others with one");
+    require(std::is_sorted(nics.begin(), nics.end(), std::less_equal<>()), "node.wiring", "NICs are not ascending");
   }
 }
 
@@ -69,6 +117,7 @@ void check_node(const NodeSpec& node) {
   require_latency(node.pcie_latency, "node.pcie_latency");
   if (node.nics > 0) require_positive(node.nic_bandwidth, "node.nic_bandwidth");
   check_scale_up(node);
+  if (node.wiring) check_wiring(node, *node.wiring);
 }
 
 void check_fabric(const FabricSpec& fabric) {

@@ -7,15 +7,27 @@
 namespace hw_models {
 namespace {
 
+/// Between two CPU sockets or dies, as a share of a x16 slot: NCCL 2.30 (topo.h, topo.cc) counts 16 GB/s between AMD
+/// CPUs against 24 GB/s for PCIe 4 x16.
+constexpr double kHostLinkShare = 2.0 / 3.0;
+
 int ceil_divide(int a, int b) { return (a + b - 1) / b; }
+
+int pcie_switches_of(const NodeSpec& node) {
+  return node.wiring ? static_cast<int>(node.wiring->host_of_switch.size())
+                     : ceil_divide(node.gpus, node.gpus_per_pcie_switch);
+}
 
 }  // namespace
 
-NicRange nics_of_local_gpu(const NodeSpec& node, int local_gpu) {
+NicSet nics_of_local_gpu(const NodeSpec& node, int local_gpu) {
   if (node.nics == 0) return {};
+  if (node.wiring) return NicSet(node.wiring->nics_of_gpu[static_cast<std::size_t>(local_gpu)]);
   const int first = local_gpu * node.nics / node.gpus;
-  return {first, std::max(first + 1, (local_gpu + 1) * node.nics / node.gpus)};
+  return {first, std::max(1, (local_gpu + 1) * node.nics / node.gpus - first)};
 }
+
+BytesPerSecond host_link_bandwidth(const NodeSpec& node) { return node.pcie_bandwidth * kHostLinkShare; }
 
 int domain_size(const NodeSpec& node) {
   return node.scale_up == ScaleUpKind::kSwitch ? node.scale_up_domain : node.gpus;
@@ -24,9 +36,10 @@ int domain_size(const NodeSpec& node) {
 ClusterNumbering::ClusterNumbering(const ClusterSpec& spec)
     : nodes(spec.nodes),
       gpus_per_node(spec.node.gpus),
-      pcie_switches(ceil_divide(spec.node.gpus, spec.node.gpus_per_pcie_switch)),
+      pcie_switches(pcie_switches_of(spec.node)),
       hosts(spec.node.numa_domains),
       nics(spec.node.nics),
+      wiring_(spec.node.wiring),
       gpus_per_pcie_switch_(spec.node.gpus_per_pcie_switch) {
   if (spec.node.scale_up == ScaleUpKind::kSwitch && spec.node.scale_up_domain > 1) {
     scale_up_switches = ceil_divide(nodes * gpus_per_node, spec.node.scale_up_domain);

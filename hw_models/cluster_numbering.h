@@ -4,20 +4,37 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "hw_models/cluster.h"
 
 namespace hw_models {
 
-/// Half-open range of NIC indices inside a node.
-struct NicRange {
-  int first = 0, last = 0;
-  int size() const { return last - first; }
+/// NICs of one GPU, by their index inside the node, ascending: consecutive ones, or those listed in the node's wiring
+/// (which must outlive this).
+class NicSet {
+ public:
+  NicSet() = default;
+  NicSet(int first, int count) : first_(first), count_(count) {}
+  explicit NicSet(const std::vector<int>& listed) : listed_(listed.data()), count_(static_cast<int>(listed.size())) {}
+
+  int size() const { return count_; }
+  int operator[](int i) const { return listed_ != nullptr ? listed_[i] : first_ + i; }
+  int first() const { return (*this)[0]; }
+
+ private:
+  const int* listed_ = nullptr;
+  int first_ = 0, count_ = 0;
 };
 
-/// NICs a GPU uses by affinity: its even share in index order; several GPUs share one where GPUs outnumber NICs.
-NicRange nics_of_local_gpu(const NodeSpec& node, int local_gpu);
+/// NICs a GPU uses by affinity: those of the node's wiring, else its even share in index order; several GPUs share one
+/// where GPUs outnumber NICs. Empty only without NICs.
+NicSet nics_of_local_gpu(const NodeSpec& node, int local_gpu);
+
+/// Between two CPU sockets or dies.
+BytesPerSecond host_link_bandwidth(const NodeSpec& node);
 
 /// GPUs per domain whose members reach each other without a NIC: the NVLink domain, or the node where it has none.
 int domain_size(const NodeSpec& node);
@@ -42,9 +59,15 @@ class ClusterNumbering {
   DeviceId leaf(int index) const { return shared(scale_up_switches + index); }
   DeviceId spine() const { return shared(scale_up_switches + leaves); }
 
-  int switch_of_gpu(int local_gpu) const { return local_gpu / gpus_per_pcie_switch_; }
-  int switch_of_nic(int local_nic) const { return local_nic * pcie_switches / nics; }
-  int host_of_switch(int local_switch) const { return local_switch * hosts / pcie_switches; }
+  int switch_of_gpu(int local_gpu) const {
+    return wiring_ ? at(wiring_->switch_of_gpu, local_gpu) : local_gpu / gpus_per_pcie_switch_;
+  }
+  int switch_of_nic(int local_nic) const {
+    return wiring_ ? at(wiring_->switch_of_nic, local_nic) : local_nic * pcie_switches / nics;
+  }
+  int host_of_switch(int local_switch) const {
+    return wiring_ ? at(wiring_->host_of_switch, local_switch) : local_switch * hosts / pcie_switches;
+  }
   /// Leaf that a NIC hangs on: one per rail and unit, or one per unit in a fat tree.
   int leaf_of_nic(int node, int local_nic) const { return node / nodes_per_unit * leaves_per_unit + rail(local_nic); }
 
@@ -56,6 +79,9 @@ class ClusterNumbering {
   DeviceId shared(int index) const;
   int rail(int local_nic) const { return leaves_per_unit > 1 ? local_nic : 0; }
 
+  static int at(const std::vector<int>& list, int index) { return list[static_cast<std::size_t>(index)]; }
+
+  std::optional<PcieWiring> wiring_;
   int gpus_per_pcie_switch_;
 };
 

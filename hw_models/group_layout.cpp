@@ -4,7 +4,12 @@
 //   inter of a group       = min over its domains of (sum of its shares there)
 //   inter per rank         = min over its ranks of (sum of nic bandwidth x efficiency / ranks on that NIC)
 //   intra                  = switch: the GPU's rate;  mesh: (members - 1) x pair rate, at most the GPU's;
+//                            listed links: the rings that they hold (pair_links.h), where one closes;
 //                            PCIe and bridges: the scarcest link of its ring, divided among the rings on that link
+//
+// In a node with a wiring of its own, a NIC that hangs on another CPU than every member that uses it is reached over
+// the link between the CPUs: all such NICs of a CPU's GPUs together give a group (a rank) at most that link's rate /
+// groups (ranks) on it.
 //
 // A group whose members lie in several units, or on different rails of one unit, crosses the leaf uplinks. Its
 // sibling groups do so too, hence it gets 1 / oversubscription of its NICs.
@@ -12,11 +17,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include "hw_models/cluster_numbering.h"
 #include "hw_models/jitter.h"
 #include "hw_models/network.h"
+#include "hw_models/pair_links.h"
 #include "hw_models/transfer_protocol.h"
 
 namespace hw_models {
@@ -32,6 +39,7 @@ class Family {
       : cluster_(cluster), node_(cluster.spec().node), fabric_(cluster.spec().fabric) {
     for (const std::vector<int>& group : groups) add(group);
     nics_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(node_.nics));
+    far_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(node_.numa_domains));
     if (over_pcie()) rings_on_.resize(2 * cluster.links());
     for (std::size_t i = 0; i < members_.size(); ++i) count(static_cast<int>(i), members_[i]);
   }
@@ -50,12 +58,21 @@ class Family {
   }
 
  private:
-  struct NicLoad {
+  struct Load {
     int groups = 0, ranks = 0;
     int newest_group = -1;
+
+    void add(int group) {
+      ++ranks;
+      groups += newest_group != group ? 1 : 0;
+      newest_group = group;
+    }
   };
 
-  bool over_pcie() const { return node_.scale_up == ScaleUpKind::kPairs || node_.scale_up == ScaleUpKind::kNone; }
+  bool over_pcie() const {
+    return node_.scale_up == ScaleUpKind::kPairs || node_.scale_up == ScaleUpKind::kNone ||
+           node_.scale_up == ScaleUpKind::kLinks;
+  }
 
   void add(std::vector<int> group) {
     std::sort(group.begin(), group.end());
@@ -98,28 +115,69 @@ class Family {
   void count(int group, Members members) {
     const std::vector<Members> domains = split(members);
     if (domains.size() > 1) {
-      for (const int gpu : members) count_nics(group, gpu);
+      for (const Members domain : domains) count_nics(group, domain);
     }
     if (!over_pcie()) return;
     for (const Members domain : domains) {
+      if (node_.scale_up == ScaleUpKind::kLinks && find_linked_ring(domain)) continue;
       for_each_hop(domain, domains.size() == 1, [this](std::size_t direction, const Link&) { ++rings_on_[direction]; });
     }
   }
 
-  void count_nics(int group, int gpu) {
-    for_each_nic(gpu, [this, group](int nic) {
-      NicLoad& load = nics_[static_cast<std::size_t>(nic)];
-      ++load.ranks;
-      load.groups += load.newest_group != group ? 1 : 0;
-      load.newest_group = group;
+  std::vector<int> local(Members domain) const {
+    std::vector<int> members(domain.begin(), domain.end());
+    for (int& member : members) member %= node_.gpus;
+    return members;
+  }
+
+  /// Nodes are alike: what members with the same local indices get is searched for once.
+  bool find_linked_ring(Members domain) {
+    const auto [ring, is_new] = linked_rings_.try_emplace(local(domain));
+    if (is_new) ring->second = linked_ring_bandwidth(node_, ring->first);
+    return ring->second > BytesPerSecond(0);
+  }
+
+  void count_nics(int group, Members domain) {
+    for (const int gpu : domain) {
+      for_each_nic(gpu, [&](int nic) { nics_[static_cast<std::size_t>(nic)].add(group); });
+      if (uses_far_nics(domain, gpu)) far_[host_of(gpu)].add(group);
+    }
+  }
+
+  /// Index of a GPU's CPU in the cluster; for nodes with a wiring of their own.
+  std::size_t host_of(int gpu) const {
+    const PcieWiring& wiring = *node_.wiring;
+    const int pcie = wiring.switch_of_gpu[static_cast<std::size_t>(gpu % node_.gpus)];
+    return static_cast<std::size_t>(cluster_.node_of(gpu) * node_.numa_domains +
+                                    wiring.host_of_switch[static_cast<std::size_t>(pcie)]);
+  }
+
+  /// Whether `nic` hangs on another CPU than every member of `domain` that uses it.
+  bool is_far(Members domain, int nic) const {
+    if (!node_.wiring) return false;
+    const PcieWiring& wiring = *node_.wiring;
+    const int pcie = wiring.switch_of_nic[static_cast<std::size_t>(nic % node_.nics)];
+    const auto host = static_cast<std::size_t>(nic / node_.nics * node_.numa_domains +
+                                               wiring.host_of_switch[static_cast<std::size_t>(pcie)]);
+    return std::none_of(domain.begin(), domain.end(), [&](int gpu) {
+      const NicSet own = nics_of_local_gpu(node_, gpu % node_.gpus);
+      bool uses = false;
+      for (int i = 0; i < own.size(); ++i) uses |= own[i] == nic % node_.nics;
+      return uses && host_of(gpu) == host;
     });
+  }
+
+  bool uses_far_nics(Members domain, int gpu) const {
+    bool far = false;
+    if (node_.wiring) for_each_nic(gpu, [&](int nic) { far |= is_far(domain, nic); });
+    return far;
   }
 
   template <class Visit>
   void for_each_nic(int gpu, const Visit& visit) const {
     const int first = cluster_.node_of(gpu) * node_.nics;
-    const NicRange own = nics_of_local_gpu(node_, gpu % node_.gpus);
-    for (int nic = own.first; nic < own.last; ++nic) visit(first + nic);
+    const NicSet own = nics_of_local_gpu(node_, gpu % node_.gpus);
+    for (int i = 0; i < own.size(); ++i) visit(first + own[i]);
   }
 
   /// Every directed link that the ring (closed) or chain (open) over `members` uses: visit(2 link + direction, link).
@@ -142,8 +200,11 @@ class Family {
     if (over_pcie()) {
       layout.intra_latency = Seconds(0);
       for (const Members domain : domains) {
-        rate = std::min(rate, pcie_ring_rate(domain, domains.size() == 1));
-        layout.intra_latency = std::max(layout.intra_latency, slowest_hop(domain));
+        const BytesPerSecond linked = linked_ring(domain);
+        const bool closes = linked > BytesPerSecond(0);
+        rate =
+            std::min(rate, closes ? linked.value() * kScaleUpEfficiency : pcie_ring_rate(domain, domains.size() == 1));
+        layout.intra_latency = std::max(layout.intra_latency, closes ? node_.scale_up_latency : slowest_hop(domain));
       }
     } else if (node_.scale_up == ScaleUpKind::kMesh) {
       for (const Members domain : domains) {
@@ -156,6 +217,11 @@ class Family {
       rate = node_.scale_up_bandwidth.value() * kScaleUpEfficiency;
     }
     layout.intra = BytesPerSecond(rate);
+  }
+
+  BytesPerSecond linked_ring(Members domain) const {
+    const auto ring = linked_rings_.find(local(domain));
+    return ring == linked_rings_.end() ? BytesPerSecond(0) : ring->second;
   }
 
   double pcie_ring_rate(Members domain, bool closed) const {
@@ -183,24 +249,49 @@ class Family {
     double inter = kUnlimited;
     double per_rank = kUnlimited;
     for (const Members domain : domains) {
-      double sum = 0;
-      int newest = -1;  // NICs come in ascending order; neighbours may share one
-      for (const int gpu : domain) {
-        double own = 0;
-        for_each_nic(gpu, [&](int index) {
-          const NicLoad& load = nics_[static_cast<std::size_t>(index)];
-          own += nic / load.ranks;
-          if (index > newest) sum += nic / load.groups;
-          newest = std::max(newest, index);
-        });
-        per_rank = std::min({per_rank, own, slot});
-      }
-      inter = std::min({inter, sum, slot * static_cast<double>(domain.size())});
+      per_rank = std::min({per_rank, slowest_rank(domain, nic), slot});
+      inter = std::min({inter, domain_share(domain, nic), slot * static_cast<double>(domain.size())});
     }
     layout.inter = BytesPerSecond(inter);
     layout.inter_per_rank = BytesPerSecond(per_rank);
     layout.inter_latency = inter_latency(domains, crosses);
     layout.lateness = fabric_.jitter * expected_maximum(layout.domains);
+  }
+
+  /// Of the rank that gets least; `nic`: what one NIC gives.
+  double slowest_rank(Members domain, double nic) const {
+    double slowest = kUnlimited;
+    for (const int gpu : domain) {
+      double near = 0, far = 0;
+      for_each_nic(gpu, [&](int index) {
+        (is_far(domain, index) ? far : near) += nic / nics_[static_cast<std::size_t>(index)].ranks;
+      });
+      if (far > 0) far = std::min(far, host_link_bandwidth(node_).value() / far_[host_of(gpu)].ranks);
+      slowest = std::min(slowest, near + far);
+    }
+    return slowest;
+  }
+
+  /// Of all members in a domain together. Several of them may use the same NIC.
+  double domain_share(Members domain, double nic) const {
+    double near = 0;
+    std::map<std::size_t, double> far;  // by CPU
+    std::vector<int> used;              // ascending
+    for (const int gpu : domain) {
+      for_each_nic(gpu, [&](int index) {
+        const auto at = std::lower_bound(used.begin(), used.end(), index);
+        if (at != used.end() && *at == index) return;
+        used.insert(at, index);
+        const double share = nic / nics_[static_cast<std::size_t>(index)].groups;
+        if (is_far(domain, index)) {
+          far[host_of(gpu)] += share;
+        } else {
+          near += share;
+        }
+      });
+    }
+    for (const auto& [host, sum] : far) near += std::min(sum, host_link_bandwidth(node_).value() / far_[host].groups);
+    return near;
   }
 
   bool crosses_uplinks(const std::vector<Members>& domains) const {
@@ -235,8 +326,10 @@ class Family {
   const NodeSpec& node_;
   const FabricSpec& fabric_;
   std::vector<std::vector<int>> members_;
-  std::vector<NicLoad> nics_;  // by global NIC
-  std::vector<int> rings_on_;  // by 2 link + direction; PCIe nodes only
+  std::vector<Load> nics_;                                   // by global NIC
+  std::vector<Load> far_;                                    // by CPU: what reaches its NICs over the link between CPUs
+  std::vector<int> rings_on_;                                // by 2 link + direction; PCIe nodes only
+  std::map<std::vector<int>, BytesPerSecond> linked_rings_;  // by local members; kLinks only
 };
 
 }  // namespace

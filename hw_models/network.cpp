@@ -46,9 +46,9 @@ Path inside_nodes(const Cluster& cluster, int from_gpu, int to_gpu) {
 void add_fabric(const Cluster& cluster, int from_gpu, int to_gpu, int sharers, Path& path) {
   const NodeSpec& node = cluster.spec().node;
   const FabricSpec& fabric = cluster.spec().fabric;
-  const NicRange from = nics_of_local_gpu(node, from_gpu % node.gpus);
-  const NicRange to = nics_of_local_gpu(node, to_gpu % node.gpus);
-  const bool other_rail = fabric.kind == FabricKind::kRailOptimized && from.first != to.first;
+  const NicSet from = nics_of_local_gpu(node, from_gpu % node.gpus);
+  const NicSet to = nics_of_local_gpu(node, to_gpu % node.gpus);
+  const bool other_rail = fabric.kind == FabricKind::kRailOptimized && from.first() != to.first();
   const bool hands_over = other_rail && (node.scale_up == ScaleUpKind::kSwitch || node.scale_up == ScaleUpKind::kMesh);
   const bool other_unit =
       cluster.node_of(from_gpu) / fabric.nodes_per_unit != cluster.node_of(to_gpu) / fabric.nodes_per_unit;

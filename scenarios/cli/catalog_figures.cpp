@@ -72,6 +72,8 @@ const char* word(hw_models::ScaleUpKind kind) {
       return "mesh";
     case hw_models::ScaleUpKind::kPairs:
       return "pairs";
+    case hw_models::ScaleUpKind::kLinks:
+      return "links";
     case hw_models::ScaleUpKind::kNone:
       break;
   }
