@@ -270,6 +270,8 @@ std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const S
   if (run.gpus < cluster.node.gpus) {
     cluster.node.gpus = static_cast<int>(run.gpus);
     cluster.node.scale_up_domain = std::min(cluster.node.scale_up_domain, cluster.node.gpus);
+    std::erase_if(cluster.node.links,
+                  [&](const hw_models::PairLink& link) { return std::max(link.a, link.b) >= cluster.node.gpus; });
   } else if (run.gpus_per_node > 0 && run.gpus_per_node != cluster.node.gpus) {
     // A rack-wide NVLink domain is one node of the catalogue; anything else is another machine than ours.
     if (cluster.node.scale_up_domain <= run.gpus_per_node) cluster.node.gpus = static_cast<int>(run.gpus_per_node);

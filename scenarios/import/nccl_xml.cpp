@@ -115,6 +115,8 @@ class Reader {
     topology_.source = "NCCL topology file";
     for (const xml_node& child : root.children()) read(child, -1, 1);
     resolve_links();
+    // Files written by hand name PCI devices only and leave the links to NCCL.
+    topology_.shows_scale_up = !generation_.empty() && left_out_.empty();
     finish_notes();
     return std::move(topology_);
   }

@@ -50,6 +50,7 @@ struct NodeTopology {
   std::string source;  ///< "NCCL topology file", "nvidia-smi topo -m", "rocm-smi --showtopotype"
   std::vector<TopologyDevice> devices;
   std::vector<ScaleUpLink> scale_up;
+  bool shows_scale_up = true;      ///< false: there may be links that the source leaves out
   std::vector<std::string> notes;  ///< what was dirty, and how it was read
 
   const TopologyDevice& at(int device) const { return devices[static_cast<std::size_t>(device)]; }

@@ -18,8 +18,8 @@ void report_unknown_name(const Value& value, std::string_view kind, Reading& rea
                             name_advice(value.text(), kind, reading.catalog));
 }
 
-std::optional<CompletedMap> complete_map(const Value& map, std::string_view kind, const std::string& default_base,
-                                         Reading& reading) {
+std::optional<Base> read_base(const Value& map, std::string_view kind, const std::string& default_base,
+                              Reading& reading) {
   std::string base_name = default_base;
   Place base_place = map.place();
   if (map.kind() == Value::Kind::kMap) {  // anything else is reported by the loader of the kind
@@ -29,7 +29,7 @@ std::optional<CompletedMap> complete_map(const Value& map, std::string_view kind
     base_name = given.value_or(default_base);
     base_place = reader.place("base");
   }
-  if (base_name.empty() || map.kind() != Value::Kind::kMap) return CompletedMap{map, "custom"};
+  if (base_name.empty() || map.kind() != Value::Kind::kMap) return Base{};
   const CatalogFile* file = reading.catalog.find(kind, base_name);
   if (file == nullptr) {
     reading.diagnostics.error(base_place, fmt::format("'{}' is not in the catalogue", shortened(base_name)),
@@ -42,7 +42,15 @@ std::optional<CompletedMap> complete_map(const Value& map, std::string_view kind
     reading.diagnostics.error(base_place, fmt::format("the catalogue's '{}' is broken", base_name), file->path);
     return std::nullopt;
   }
-  return CompletedMap{merged(*base, without(map, "base"), base_place), base_name};
+  return Base{base, base_name, base_place};
+}
+
+std::optional<CompletedMap> complete_map(const Value& map, std::string_view kind, const std::string& default_base,
+                                         Reading& reading) {
+  const std::optional<Base> base = read_base(map, kind, default_base, reading);
+  if (!base) return std::nullopt;
+  if (!base->map) return CompletedMap{map, base->name};
+  return CompletedMap{merged(*base->map, without(map, "base"), base->place), base->name};
 }
 
 }  // namespace scenarios

@@ -16,6 +16,17 @@ struct CompletedMap {
   std::string name;
 };
 
+/// The catalogue entry that a map starts from.
+struct Base {
+  std::optional<Value> map;  ///< nullopt: the map describes everything itself
+  std::string name = "custom";
+  Place place;  ///< where the scenario names it
+};
+
+/// As below. nullopt after a finding.
+std::optional<Base> read_base(const Value& map, std::string_view kind, const std::string& default_base,
+                              Reading& reading);
+
 /// `default_base`: used when the map has no `base` of its own; empty = none. nullopt after a finding.
 std::optional<CompletedMap> complete_map(const Value& map, std::string_view kind, const std::string& default_base,
                                          Reading& reading);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/load_catalog.h"
 #include "scenarios/load/sections.h"
+#include "scenarios/load/topology_node.h"
 
 namespace scenarios {
 namespace {
@@ -49,15 +51,14 @@ constexpr std::array<RateFabric, 6> kFabricsByRate{{{600, "infiniband-xdr"},
                                                     {20, "ethernet-25g"},
                                                     {0, "ethernet-10g"}}};
 
+bool has_topology(const Value& value) {
+  if (value.kind() != Value::Kind::kMap) return false;
+  const std::vector<Value::Entry> entries = value.entries();
+  return std::any_of(entries.begin(), entries.end(), [](const Value::Entry& entry) { return entry.key == "topology"; });
+}
+
 std::optional<hw_models::NodeSpec> read_node(const Value& value, Reading& reading) {
-  if (value.kind() == Value::Kind::kMap) {
-    for (const Value::Entry& entry : value.entries()) {
-      if (entry.key != "topology") continue;
-      reading.diagnostics.error(entry.place, "'topology' is not supported by this version",
-                                "name a node of the catalogue or describe one");
-      return std::nullopt;
-    }
-  }
+  if (has_topology(value)) return read_topology_node(value, reading);
   return read_choice<hw_models::NodeSpec>(value, "nodes", "", &Catalog::node, load_node, reading);
 }
 

@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "hw_models/pair_links.h"
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/load_catalog.h"
 
@@ -17,19 +22,86 @@ constexpr int kMaximumGpus = 256, kMaximumNics = 256, kMaximumDomain = 100'000;
 const std::vector<std::pair<std::string, ScaleUpKind>> kScaleUpWords{{"switch", ScaleUpKind::kSwitch},
                                                                      {"mesh", ScaleUpKind::kMesh},
                                                                      {"pairs", ScaleUpKind::kPairs},
+                                                                     {"links", ScaleUpKind::kLinks},
                                                                      {"none", ScaleUpKind::kNone}};
+
+std::optional<int> index_of(std::string_view text) {
+  int index = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), index);
+  return problem == std::errc() && end == text.data() + text.size() && index >= 0 ? std::optional(index) : std::nullopt;
+}
+
+hw_models::BytesPerSecond widest_link(const NodeSpec& node) {
+  hw_models::BytesPerSecond widest{};
+  for (const hw_models::PairLink& link : node.links) widest = std::max(widest, link.bandwidth);
+  return widest;
+}
 
 /// Between two GPUs when not given: a switch and a bridge give a pair everything, a mesh splits it over all others.
 hw_models::BytesPerSecond default_pair_bandwidth(const NodeSpec& node) {
+  if (node.scale_up == ScaleUpKind::kLinks) return widest_link(node);
   if (node.scale_up != ScaleUpKind::kMesh || node.gpus < 2) return node.scale_up_bandwidth;
   return node.scale_up_bandwidth / (node.gpus - 1);
 }
 
+/// "0-3" -> GPUs 0 and 3.
+std::optional<std::pair<int, int>> gpus_of(std::string_view key, int gpus) {
+  const std::size_t dash = key.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::optional<int> a = index_of(key.substr(0, dash)), b = index_of(key.substr(dash + 1));
+  if (!a || !b || *a >= gpus || *b >= gpus || *a == *b) return std::nullopt;
+  return std::minmax(*a, *b);
+}
+
+/// {0-1: 25 GB/s, 0-3: 50 GB/s}: by pair of GPUs.
+void read_links(const Value& map, Diagnostics& diagnostics, NodeSpec& node) {
+  MapReader reader(map, diagnostics);
+  if (map.kind() != Value::Kind::kMap) return;
+  for (const Value::Entry& entry : map.entries()) {
+    hw_models::PairLink link;
+    read(reader, {entry.key, kMinimumBandwidth, kMaximumBandwidth}, link.bandwidth);
+    const std::optional<std::pair<int, int>> gpus = gpus_of(entry.key, node.gpus);
+    if (!gpus) {
+      diagnostics.error(entry.place,
+                        fmt::format("'{}' is not a pair of the node's {} GPUs", shortened(entry.key), node.gpus),
+                        "write links: {0-1: 25 GB/s}");
+      continue;
+    }
+    std::tie(link.a, link.b) = *gpus;
+    const auto same = [&](const hw_models::PairLink& other) { return other.a == link.a && other.b == link.b; };
+    if (std::any_of(node.links.begin(), node.links.end(), same)) {
+      diagnostics.error(entry.place, fmt::format("the link {}-{} stands twice", link.a, link.b), "keep one");
+    }
+    node.links.push_back(link);
+  }
+  reader.finish();
+}
+
+/// All links of the GPU that has most.
+hw_models::BytesPerSecond most_linked(const NodeSpec& node) {
+  std::vector<hw_models::BytesPerSecond> sums(static_cast<std::size_t>(node.gpus));
+  for (const hw_models::PairLink& link : node.links) {
+    sums[static_cast<std::size_t>(link.a)] += link.bandwidth;
+    sums[static_cast<std::size_t>(link.b)] += link.bandwidth;
+  }
+  return *std::max_element(sums.begin(), sums.end());
+}
+
+void read_single_links(MapReader& reader, NodeSpec& node) {
+  const auto links = reader.value("links");
+  if (node.scale_up != ScaleUpKind::kLinks) return;
+  if (!links) return reader.missing("links", "write links: {0-1: 25 GB/s}");
+  read_links(*links, reader.diagnostics(), node);
+  node.scale_up_bandwidth = most_linked(node);
+}
+
 void read_scale_up(MapReader& reader, NodeSpec& node) {
-  read_word(reader, {"scale_up", 0, 0, "scale_up: switch, mesh, pairs or none"}, kScaleUpWords, node.scale_up);
+  read_word(reader, {"scale_up", 0, 0, "scale_up: switch, mesh, pairs, links or none"}, kScaleUpWords, node.scale_up);
   node.scale_up_domain = node.gpus;
   read(reader, {"scale_up_domain", 1, kMaximumDomain}, node.scale_up_domain);
-  const bool linked = node.scale_up != ScaleUpKind::kNone && node.gpus > 1 && reader.has("scale_up");
+  read_single_links(reader, node);
+  const bool linked = node.scale_up != ScaleUpKind::kNone && node.scale_up != ScaleUpKind::kLinks && node.gpus > 1 &&
+                      reader.has("scale_up");
   read(reader,
        {"scale_up_bandwidth", kMinimumBandwidth, kMaximumBandwidth, linked ? "scale_up_bandwidth: 450 GB/s" : ""},
        node.scale_up_bandwidth);
@@ -67,6 +139,10 @@ void check_consistency(MapReader& reader, const NodeSpec& node) {
   if (node.scale_up == ScaleUpKind::kPairs && node.gpus % 2 != 0) {
     diagnostics.error(reader.place("gpus"), fmt::format("{} GPUs cannot be bridged in pairs", node.gpus),
                       "use an even number");
+  }
+  if (node.scale_up == ScaleUpKind::kLinks && node.gpus > hw_models::kMostLinkedGpus) {
+    diagnostics.error(reader.place("gpus"), fmt::format("{} GPUs cannot be joined by single links", node.gpus),
+                      fmt::format("use at most {}", hw_models::kMostLinkedGpus));
   }
   if (node.scale_up != ScaleUpKind::kNone && node.scale_up_bandwidth < node.pair_bandwidth) {
     diagnostics.error(reader.place("pair_bandwidth"), "'pair_bandwidth' exceeds 'scale_up_bandwidth'",
