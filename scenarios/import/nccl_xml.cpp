@@ -226,7 +226,9 @@ class Reader {
       nic.name += fmt::format(" ({})", shortened(port));
     }
     const double megabits = element.attribute("speed").as_double();
-    if (megabits > 0) nic.rate = BytesPerSecond(megabits * 1e6 / 8);
+    // NCCL writes 10 Mb/s for a port that does not tell its rate; none that trains is slower than 1 Gb/s.
+    if (megabits > 0 && megabits < 1000) ++slow_ports_;
+    if (megabits >= 1000) nic.rate = BytesPerSecond(megabits * 1e6 / 8);
   }
 
   /// A second port of a card is a NIC beside the first.
@@ -294,6 +296,9 @@ class Reader {
     for (const auto& [what, count] : left_out_) {
       topology_.notes.push_back(fmt::format("scale-up links of {} GPUs to {} are left out", count, what));
     }
+    if (slow_ports_ > 0) {
+      topology_.notes.push_back(fmt::format("port rates of {} NICs, below 1 Gb/s, are taken as unknown", slow_ports_));
+    }
     const std::size_t unknown = topology_.all(TopologyKind::kUnknown).size();
     if (unknown > 0) {
       topology_.notes.push_back(fmt::format(
@@ -311,7 +316,7 @@ class Reader {
   std::map<int, std::string> generation_;
   std::vector<PendingLink> links_;
   std::map<std::string, int> absurd_links_, left_out_;  // how often, by what
-  int elements_ = 0;
+  int elements_ = 0, slow_ports_ = 0;
 };
 
 }  // namespace

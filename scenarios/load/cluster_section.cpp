@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
@@ -51,14 +50,10 @@ constexpr std::array<RateFabric, 6> kFabricsByRate{{{600, "infiniband-xdr"},
                                                     {20, "ethernet-25g"},
                                                     {0, "ethernet-10g"}}};
 
-bool has_topology(const Value& value) {
-  if (value.kind() != Value::Kind::kMap) return false;
-  const std::vector<Value::Entry> entries = value.entries();
-  return std::any_of(entries.begin(), entries.end(), [](const Value::Entry& entry) { return entry.key == "topology"; });
-}
-
 std::optional<hw_models::NodeSpec> read_node(const Value& value, Reading& reading) {
-  if (has_topology(value)) return read_topology_node(value, reading);
+  if (value.kind() == Value::Kind::kMap && MapReader(value, reading.diagnostics).value("topology")) {
+    return read_topology_node(value, reading);
+  }
   return read_choice<hw_models::NodeSpec>(value, "nodes", "", &Catalog::node, load_node, reading);
 }
 

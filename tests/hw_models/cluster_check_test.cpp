@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/hw_models/cluster_examples.h"
@@ -17,6 +18,20 @@ struct Contradiction {
   const char* field;
   std::function<void(ClusterSpec&)> make;
 };
+
+std::function<void(ClusterSpec&)> with_links(std::vector<PairLink> links) {
+  return [links = std::move(links)](ClusterSpec& spec) {
+    spec.node.scale_up = ScaleUpKind::kLinks;
+    spec.node.links = links;
+  };
+}
+
+std::function<void(ClusterSpec&)> with_wiring(std::function<void(PcieWiring&)> change) {
+  return [change = std::move(change)](ClusterSpec& spec) {
+    spec.node.wiring = examples::shuffled_rails(2).node.wiring;
+    change(*spec.node.wiring);
+  };
+}
 
 const std::vector<Contradiction>& contradictions() {
   static const std::vector<Contradiction> table = {
@@ -52,6 +67,29 @@ const std::vector<Contradiction>& contradictions() {
       {"node.pcie_bandwidth", [](ClusterSpec& s) { s.node.pcie_bandwidth = BytesPerSecond(0); }},
       {"node.pcie_latency",
        [](ClusterSpec& s) { s.node.pcie_latency = Seconds(std::numeric_limits<double>::quiet_NaN()); }},
+      {"node.links",
+       [](ClusterSpec& s) {
+         s.node.links = {{0, 1, BytesPerSecond(1e9)}};
+       }},
+      {"node.links", with_links({{0, 8, BytesPerSecond(1e9)}})},
+      {"node.links", with_links({{3, 3, BytesPerSecond(1e9)}})},
+      {"node.links", with_links({{0, 1, BytesPerSecond(0)}})},
+      {"node.links", with_links({{0, 1, BytesPerSecond(1e9)}, {1, 0, BytesPerSecond(1e9)}})},
+      {"node.gpus",
+       [](ClusterSpec& s) {
+         s.node.scale_up = ScaleUpKind::kLinks;
+         s.node.gpus = s.node.scale_up_domain = 17;
+       }},
+      {"node.wiring", with_wiring([](PcieWiring& w) { w = PcieWiring(); })},
+      {"node.wiring", with_wiring([](PcieWiring& w) { w.switch_of_gpu.pop_back(); })},
+      {"node.wiring", with_wiring([](PcieWiring& w) { w.switch_of_nic[3] = 8; })},
+      {"node.wiring", with_wiring([](PcieWiring& w) { w.host_of_switch[0] = -1; })},
+      {"node.wiring", with_wiring([](PcieWiring& w) { w.nics_of_gpu.pop_back(); })},
+      {"node.wiring", with_wiring([](PcieWiring& w) { w.nics_of_gpu[2].clear(); })},
+      {"node.wiring", with_wiring([](PcieWiring& w) { w.nics_of_gpu[2] = {8}; })},
+      {"node.wiring", with_wiring([](PcieWiring& w) {
+         w.nics_of_gpu[2] = {3, 3};
+       })},
       {"fabric.kind", [](ClusterSpec& s) { s.fabric.kind = FabricKind::kNone; }},
       {"fabric.nodes_per_unit", [](ClusterSpec& s) { s.fabric.nodes_per_unit = 0; }},
       {"fabric.oversubscription", [](ClusterSpec& s) { s.fabric.oversubscription = 0.5; }},

@@ -1,5 +1,7 @@
 #include "tests/hw_models/cluster_examples.h"
 
+#include <array>
+
 namespace hw_models::examples {
 namespace {
 
@@ -73,6 +75,36 @@ ClusterSpec pcie_box(int nodes) {
 ClusterSpec bridged_pairs() {
   ClusterSpec spec{switched(4, 2, 300, 0, 0, 24), 1, fabric(FabricKind::kNone, 1, 0)};
   spec.node.scale_up = ScaleUpKind::kPairs;
+  return spec;
+}
+
+ClusterSpec cube_mesh(int nodes) {
+  ClusterSpec spec{switched(8, 8, 150, 4, 12.5, 12), nodes, fabric(FabricKind::kRailOptimized, 32, 2)};
+  spec.node.scale_up = ScaleUpKind::kLinks;
+  for (const int board : {0, 4}) {
+    for (const auto& [a, b, lanes] : {std::array{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {1, 2, 2}, {1, 3, 1}, {2, 3, 2}}) {
+      spec.node.links.push_back({board + a, board + b, gigabytes(25.0 * lanes)});
+    }
+  }
+  for (const auto& [a, lanes] : {std::array{0, 2}, {1, 2}, {2, 1}, {3, 1}}) {
+    spec.node.links.push_back({a, a + 4, gigabytes(25.0 * lanes)});
+  }
+  return spec;
+}
+
+ClusterSpec shuffled_rails(int nodes) {
+  ClusterSpec spec = dgx_h100(nodes);
+  spec.node.wiring = PcieWiring{{0, 1, 2, 3, 4, 5, 6, 7},
+                                {2, 1, 7, 3, 0, 6, 4, 5},
+                                {0, 0, 0, 0, 1, 1, 1, 1},
+                                {{4}, {1}, {0}, {3}, {6}, {7}, {5}, {2}}};
+  return spec;
+}
+
+ClusterSpec half_attached(int nodes) {
+  ClusterSpec spec{switched(8, 8, 300, 4, 25, 24), nodes, fabric(FabricKind::kFatTree, 32, 2)};
+  spec.node.wiring = PcieWiring{
+      {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3}, {0, 0, 0, 0, 1, 1, 1, 1}, {{0}, {1}, {2}, {3}, {0}, {1}, {2}, {3}}};
   return spec;
 }
 

@@ -24,5 +24,11 @@ ClusterSpec mi300x(int nodes);
 ClusterSpec pcie_box(int nodes);
 /// 4 A100 PCIe with bridges between 0-1 and 2-3.
 ClusterSpec bridged_pairs();
+/// 8 V100 as a hybrid cube mesh: 6 links of 25 GB/s per GPU, one or two to each of 4 neighbours.
+ClusterSpec cube_mesh(int nodes);
+/// dgx_h100 whose NICs are numbered in another order than the GPUs beside them.
+ClusterSpec shuffled_rails(int nodes);
+/// 8 GPUs behind switches, 4 NICs of 200 Gb/s on socket 0; the GPUs of socket 1 reach them over the link between both.
+ClusterSpec half_attached(int nodes);
 
 }  // namespace hw_models::examples

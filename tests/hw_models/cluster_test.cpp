@@ -46,6 +46,14 @@ Seconds latency(const Cluster& cluster, int from, int to) {
   return sum;
 }
 
+ClusterSpec one_link() {
+  ClusterSpec spec = examples::bridged_pairs();
+  spec.node.scale_up = ScaleUpKind::kLinks;
+  spec.node.scale_up_domain = 4;
+  spec.node.links = {{1, 0, BytesPerSecond(25e9)}};
+  return spec;
+}
+
 struct RouteCase {
   ClusterSpec spec;
   int from, to;
@@ -79,6 +87,16 @@ std::vector<RouteCase> route_cases() {
       {pcie_box(1), 0, 1, "node0/gpu0 node0/pcie0 node0/gpu1"},
       {pcie_box(1), 1, 2, "node0/gpu1 node0/pcie0 node0/host0 node0/pcie1 node0/gpu2"},
       {pcie_box(1), 3, 4, "node0/gpu3 node0/pcie1 node0/host0 node0/host1 node0/pcie2 node0/gpu4"},
+      {cube_mesh(1), 4, 0, "node0/gpu4 node0/gpu0"},
+      {cube_mesh(1), 0, 7, "node0/gpu0 node0/gpu4 node0/gpu7"},  // 50 GB/s; over GPU 3 it would be 25
+      {one_link(), 0, 1, "node0/gpu0 node0/gpu1"},
+      {one_link(), 1, 2, "node0/gpu1 node0/pcie1 node0/host0 node0/host1 node0/pcie2 node0/gpu2"},
+      {shuffled_rails(2), 0, 8, "node0/gpu0 node0/pcie0 node0/nic4 leaf4 node1/nic4 node1/pcie0 node1/gpu0"},
+      {shuffled_rails(2), 7, 10,
+       "node0/gpu7 node0/pcie7 node0/nic2 leaf2 spine leaf0 node1/nic0 node1/pcie2 node1/gpu2"},
+      {half_attached(2), 5, 9,
+       "node0/gpu5 node0/pcie5 node0/host1 node0/host0 node0/pcie1 node0/nic1 leaf0 node1/nic1 node1/pcie1 "
+       "node1/gpu1"},
       {without_enough_nics(), 7, 8,
        "node0/gpu7 node0/pcie7 node0/host1 node0/host0 node0/pcie0 node0/nic0 leaf0 node1/nic0 node1/pcie0 "
        "node1/gpu0"},
@@ -125,6 +143,7 @@ TEST(Cluster, NicAffinity) {
   EXPECT_EQ(nics(examples::dgx_h100(2)), (V{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
   EXPECT_EQ(nics(examples::p4d(2)), (V{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7}));
   EXPECT_EQ(nics(examples::p5(2)), (V{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60}));
+  EXPECT_EQ(nics(examples::shuffled_rails(2)), (V{4, 1, 0, 3, 6, 7, 5, 2, 12, 9, 8, 11, 14, 15, 13, 10}));
   EXPECT_EQ(nics(examples::pcie_box(2)), (V{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(Cluster(examples::bridged_pairs()).nic_of(3), -1);
 }

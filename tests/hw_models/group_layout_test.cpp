@@ -86,6 +86,13 @@ std::vector<InterCase> inter_cases() {
       {"taper of 2, two rails of one unit", tapered(64), {{0, 9}}, 25, 25},
       {"NVL72, two racks, one rank in each", nvl72(36), strided(144, 72), 50, 50},
       {"NVL72, two racks, one group", nvl72(36), blocks(144, 144), 72 * 50, 50},
+      {"shuffled rails: 8 groups at once, a NIC each", shuffled_rails(2), strided(16, 8), 50, 50},
+      {"shuffled rails: one group, all NICs", shuffled_rails(2), blocks(16, 16), 400, 50},
+      {"half attached: one group uses every NIC from its own socket", half_attached(2), blocks(16, 16), 100, 12.5},
+      {"half attached: a far GPU alone, over the link between sockets", half_attached(2), {{4, 12}}, 16, 16},
+      {"half attached: two far GPUs of one group share that link", half_attached(2), {{4, 5, 12, 13}}, 16, 8},
+      {"half attached: so do two far groups", half_attached(2), {{4, 12}, {5, 13}}, 8, 8},
+      {"half attached: a near GPU shares its NIC only", half_attached(2), {{0, 8}}, 24, 24},
       {"uneven: 3 ranks on one node, 1 on the other: the scarcer decides", dgx_h100(2), {{0, 1, 2, 8}}, 50, 50},
   };
 }
@@ -117,6 +124,13 @@ std::vector<IntraCase> intra_cases() {
       {"mesh, 4: 3 of 7 links", mi300x(1), blocks(8, 4), 0.8 * 3 * 64},
       {"mesh, 8: all links", mi300x(1), blocks(8, 8), 0.8 * 7 * 64},
       {"mesh, 8: more links than the GPU feeds", narrow_mesh(), blocks(8, 8), 0.8 * 150},
+      {"cube mesh, pair with two links", cube_mesh(1), {{0, 3}}, 0.8 * 50},
+      {"cube mesh, pair with one link", cube_mesh(1), {{0, 1}}, 0.8 * 25},
+      {"cube mesh, pair over a third GPU", cube_mesh(1), {{0, 5}}, 0.8 * 25},
+      {"cube mesh, a board: two rings each way", cube_mesh(1), blocks(8, 4), 0.8 * 100},
+      {"cube mesh, half of each board: one ring each way", cube_mesh(1), {{0, 1, 4, 5}}, 0.8 * 50},
+      {"cube mesh, three that no ring joins: the chain there and back", cube_mesh(1), {{0, 1, 5}}, 0.8 * 25},
+      {"cube mesh, 8: all 6 links of a GPU", cube_mesh(1), blocks(8, 8), 0.8 * 150},
       {"bridge: exactly its pair", bridged_pairs(), blocks(4, 2), 0.8 * 300},
       {"bridge: four fall back to the way through the CPUs", bridged_pairs(), blocks(4, 4), host_link},
       {"PCIe: neighbours under one switch", pcie_box(1), blocks(8, 2), 24},
@@ -169,6 +183,14 @@ TEST(GroupLayout, StepLatencyFollowsTheRoute) {
   // GPU - switch - host - host - switch - GPU
   const ClusterSpec box = examples::pcie_box(1);
   EXPECT_DOUBLE_EQ(layouts(box, {{3, 4}}).front().intra_latency.value(), 5 * box.node.pcie_latency.value());
+}
+
+// On shuffled rails GPU 0 is on rail 4, GPU 2 on rail 0: equal numbers meet under one leaf, others do not.
+TEST(GroupLayout, RailsAreThoseOfTheNics) {
+  ClusterSpec spec = examples::shuffled_rails(64);
+  spec.fabric.oversubscription = 2;
+  EXPECT_DOUBLE_EQ(layouts(spec, {{0, 8}}).front().inter.value(), 50e9);
+  EXPECT_DOUBLE_EQ(layouts(spec, {{0, 10}}).front().inter.value(), 25e9);
 }
 
 // Only domains that leave the node are late; the last of 4 is late by H_4 = 25/12 of the mean.

@@ -107,6 +107,27 @@ TEST(LoadNode, EachDefectIsOneFinding) {
                    {"default_fabric", "default_fabric: x", "unknown key 'default_fabric'"}});
 }
 
+TEST(LoadNode, SingleLinks) {
+  const std::string text = without_keys(kGood, {"scale_up", "scale_up_domain", "scale_up_bandwidth", "pair_bandwidth"});
+  std::string findings;
+  const auto node = load_text(load_node, text + "scale_up: links\nlinks: {0-1: 25 GB/s, 3-0: 50 GB/s}\n", findings);
+  ASSERT_TRUE(node.has_value()) << findings;
+  ASSERT_EQ(node->links.size(), 2U);
+  EXPECT_EQ(node->links[1].a, 0);
+  EXPECT_EQ(node->links[1].b, 3);
+  EXPECT_DOUBLE_EQ(node->links[1].bandwidth.value(), 50e9);
+  EXPECT_DOUBLE_EQ(node->scale_up_bandwidth.value(), 75e9);  // GPU 0
+  EXPECT_DOUBLE_EQ(node->pair_bandwidth.value(), 50e9);
+  expect_findings(load_node, text + "scale_up: links\nlinks: {0-1: 25 GB/s}\n",
+                  {{"links", "", "'links' is missing"},
+                   {"links", "links: {0-8: 25 GB/s}", "'0-8' is not a pair of the node's 8 GPUs"},
+                   {"links", "links: {1-1: 25 GB/s}", "'1-1' is not a pair"},
+                   {"links", "links: {a-1: 25 GB/s}", "'a-1' is not a pair"},
+                   {"links", "links: {0-1: 25}", "links"},
+                   {"links", "links: {0-1: 25 GB/s, 1-0: 25 GB/s}", "the link 0-1 stands twice"},
+                   {"links", "links: 25 GB/s", "links"}});
+}
+
 TEST(LoadNode, OddNumberOfGpusCannotBePaired) {
   std::string findings;
   EXPECT_FALSE(load_text(load_node,
