@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "hw_models/collective_correction.h"
 #include "hw_models/units.h"
 
 namespace hw_models {
@@ -31,6 +33,8 @@ struct NodeSpec {
   int numa_domains = 2;
   BytesPerSecond pcie_bandwidth{};  ///< payload rate of a x16 slot (PCIe 4: 24 GB/s), per direction
   Seconds pcie_latency{};           ///< one hop
+  std::string collective_generation;          ///< of hw_models/nccl/constants.h; "" = by the NVLink rate
+  std::optional<NodeCorrection> collectives;  ///< measured; else the generation's
   double host_speed = 1;            ///< issuing kernels, beside hosts of 2023 (Sapphire Rapids, Genoa)
   Watts overhead_power{};           ///< the node without its GPUs, under load
   double usd_per_hour = 0;          ///< on demand, whole node; 0 = unknown
