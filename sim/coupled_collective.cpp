@@ -4,18 +4,44 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <span>
+#include <utility>
 
 #include "sim/cluster_links.h"
 
 namespace sim {
 namespace {
 
+/// By channel, how many channels have the same connections. Those do the same at the same time.
+std::map<int, int> equal_channels(const MessageLanes& lanes) {
+  using Connections = std::vector<std::pair<std::uint32_t, int>>;  // path, lane of the sender
+  std::map<int, Connections> connections;
+  for (const MessageLanes::Connection& connection : lanes.connections()) {
+    if (connection.sender == MessageLanes::Connection::kNoLane) continue;
+    const MessageLanes::Lane& sender = lanes.lanes()[connection.sender];
+    connections[sender.channel].emplace_back(connection.path, sender.lane);
+  }
+  std::map<Connections, int> counts;
+  for (auto& entry : connections) {
+    std::ranges::sort(entry.second);
+    ++counts[entry.second];
+  }
+  std::map<int, int> result;
+  for (const auto& entry : connections) result[entry.first] = counts[entry.second];
+  return result;
+}
+
 /// What a collective puts on connections and links.
 class Traffic {
  public:
   Traffic(const MessageLanes& lanes, std::span<const hw_models::BytesPerSecond> capacities)
       : lanes_(lanes), bytes_(lanes.connections().size()), loads_(capacities.size()), capacities_(capacities) {
+    const std::map<int, int> equal = equal_channels(lanes);
+    for (const MessageLanes::Connection& connection : lanes.connections()) {
+      const bool used = connection.sender != MessageLanes::Connection::kNoLane;
+      sharers_.push_back(used ? equal.at(lanes.lanes()[connection.sender].channel) : 1);
+    }
     for (const MessageStep& step : lanes.steps()) {
       if (step.sends()) bytes_[step.connection] += static_cast<double>(lanes.size(step.size).value());
     }
@@ -31,11 +57,11 @@ class Traffic {
     }
     return result;
   }
-  /// Of a byte on an idle path.
+  /// Of a byte on a path that is idle but for equal channels.
   double pace_ns(std::uint32_t connection) const {
     double slowest = std::numeric_limits<double>::infinity();
     for (const LinkUse& use : lanes_.path(connection).uses) slowest = std::min(slowest, capacities_[use.link].value());
-    return 1e9 / slowest;
+    return 1e9 * sharers_[connection] / slowest;
   }
   /// Of the connection that takes longest for its bytes.
   double longest_ns() const {
@@ -47,6 +73,7 @@ class Traffic {
  private:
   const MessageLanes& lanes_;
   std::vector<double> bytes_;  ///< by connection
+  std::vector<int> sharers_;   ///< by connection: it and its equals on other channels
   std::vector<double> loads_;  ///< by link
   std::span<const hw_models::BytesPerSecond> capacities_;
 };

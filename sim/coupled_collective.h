@@ -4,13 +4,14 @@
 //   time    = latency + max over l of T(l)         alone; on shared links the network divides them
 //   latency = idle run - the longest time in which a connection could move all its bytes
 //
-// The idle run walks through the members' steps as collective_flows.h does, but every message finds its path idle:
+// The idle run walks through the members' steps as collective_flows.h does, but on links that are idle:
 //
-//   end_k = max(t_k + a, end_(k-1)) + bytes of k / the least capacity on the path
+//   end_k = max(t_k + a, end_(k-1)) + bytes of k x c / the least capacity on the path
 //
+// c: the channels with the same connections, which do the same at the same time (all of NVLS, of a ring on one node).
 // so what remains is hops x step latency and the filling of pipelines. A ring on equal links: 2 (n-1) a for every
 // slice, since a slice follows the one before; a tree of h hops and k slices on links of rate B: h a + (h-1) S/(k B).
-// While a pipeline fills, channels that share a link are not slowed down: right to first order in 1/k.
+// While a pipeline fills, other channels on a link do not slow it down: right to first order in 1/k.
 #pragma once
 
 #include <cstdint>

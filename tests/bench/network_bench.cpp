@@ -3,6 +3,7 @@
 //   UncontendedFlow      <= 1 us per flow, start to end
 //   RandomPairs          <= 30 us per flow (goal 10): 8,192 flows of unequal sizes, 1,024 hosts, 32 per leaf
 //   ChunkedRingAllReduce <= 2.5 s and <= 100 MB for 1,024 ranks: 2 (n-1) steps of n flows = 2.1 M flows
+//   CoupledRingAllReduce has none; it is what a step simulation would pay once per kind of group
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
