@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "sim/cluster_links.h"
+#include "sim/coupled_collective.h"
 #include "tests/sim/network_clusters.h"
 
 namespace sim {
@@ -142,6 +145,36 @@ TEST(CollectiveFlows, SubGroupsRunRingsOfTheirOwn) {
     const std::int64_t others = static_cast<std::int64_t>(groups[0].size()) - 1;
     for (const std::int64_t end : run_collectives(cluster, all).end_ns) EXPECT_EQ(end, 2 * others * 1'600);
   }
+}
+
+/// Groups of one domain, of two, of three unequal ones, and of one rank in each of four.
+std::vector<std::vector<int>> group_shapes() {
+  return {gpu_range(0, 8), gpu_range(0, 16), gpu_range(4, 20), {0, 8, 16, 24}};
+}
+
+// No link can carry more than its capacity, with any number of slots.
+TEST(CollectiveFlows, EveryAlgorithmEndsNoSoonerThanItsBusiestLink) {
+  const Cluster cluster(dgx_h100(4));
+  const std::vector<hw_models::BytesPerSecond> capacities = cluster_links(cluster);
+  int runs = 0;
+  for (const strategies::CollectiveAlgorithm& algorithm : strategies::collective_algorithms()) {
+    for (const ExchangeKind kind : algorithm.serves) {
+      for (const std::vector<int>& gpus : group_shapes()) {
+        const GroupCollective one{&algorithm, {kind, 0, 1, 2, 3}, hw_models::Bytes(1 << 24), gpus};
+        if (!refusal(algorithm, one.exchange, group_domains(cluster, gpus), {true, true}).empty()) continue;
+        SCOPED_TRACE(testing::Message() << algorithm.name << ' ' << name(kind) << ", " << gpus.size() << " ranks");
+        double busiest_ns = 0;
+        for (const LinkUse& use : coupled_collective(cluster, one).uses) {
+          busiest_ns = std::max(busiest_ns, use.factor * (1 << 24) / capacities[use.link].value() * 1e9);
+        }
+        for (const std::uint32_t slots : {1U, 8U}) {
+          EXPECT_GE(static_cast<double>(run_collectives(cluster, {&one, 1}, slots).end_ns[0]) + 1, busiest_ns);
+        }
+        ++runs;
+      }
+    }
+  }
+  EXPECT_GE(runs, 50);
 }
 
 strategies::CollectiveAlgorithm made_of(std::vector<Step> (*steps)(const Exchange&, const strategies::GroupDomains&,
