@@ -83,7 +83,6 @@ void check_scale_up(const NodeSpec& node) {
     case ScaleUpKind::kNone:
       break;
   }
-  require(node.scale_up == ScaleUpKind::kLinks || node.links.empty(), "node.links", "stand beside another scale_up");
 }
 
 void check_list(const std::vector<int>& list, int size, int below, std::string_view what) {

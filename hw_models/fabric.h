@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "hw_models/collective_correction.h"
 #include "hw_models/units.h"
 
 namespace hw_models {
@@ -23,6 +25,7 @@ struct FabricSpec {
   Seconds switch_latency{};     ///< one switch
   Seconds endpoint_latency{};   ///< NIC to NIC software and DMA cost of one message, without switches
   Seconds jitter{};             ///< mean lateness of a node at a collective between nodes (jitter.h)
+  std::optional<FabricCorrection> collectives;  ///< measured; else none
   Watts power_per_port{};       ///< switch share and transceivers
 };
 

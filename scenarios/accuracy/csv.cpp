@@ -64,10 +64,11 @@ class CsvParser {
   }
 
   CsvRow row() {
-    CsvRow next{line_, {}};
+    CsvRow next{line_, {}, {}};
     for (;;) {
       if (next.cells.size() == kMostColumns)
         fail(fmt::format("more than {} columns", kMostColumns), "is this the table?");
+      next.columns.push_back(column_);
       next.cells.push_back(cell());
       if (at_ == text_.size()) return next;
       const char end = take();

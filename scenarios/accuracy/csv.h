@@ -11,6 +11,7 @@ namespace scenarios {
 struct CsvRow {
   int line = 0;                    ///< 1-based, where the row begins
   std::vector<std::string> cells;  ///< as many as the header has
+  std::vector<int> columns;        ///< 1-based, where each cell begins
 };
 
 struct CsvTable {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "hw_models/cluster_check.h"
+#include "scenarios/accuracy/usual_node.h"
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/load/model_limits.h"
 #include "scenarios/load/sections.h"
@@ -45,21 +46,6 @@ constexpr std::array<Named, 20> kSoftware{{{"nanotron", "nanotron"},
                                            {"internevo", "internevo"},
                                            {"paddlenlp", "paddlenlp"},
                                            {"torch-ddp/fsdp", "torch"}}};
-
-/// The usual node of a GPU.
-constexpr std::array<Named, 13> kNodes{{{"a100-sxm-80gb", "dgx-a100"},
-                                        {"a100-sxm-40gb", "dgx-a100-40gb"},
-                                        {"a800-sxm-80gb", "hgx-a800"},
-                                        {"h100-sxm-80gb", "dgx-h100"},
-                                        {"h100-sxm-96gb-hbm2e", "hgx-h100-96gb"},
-                                        {"h800", "hgx-h800"},
-                                        {"h200-sxm", "dgx-h200"},
-                                        {"b200-sxm", "dgx-b200"},
-                                        {"b300-sxm", "dgx-b300"},
-                                        {"gb200", "gb200-nvl72"},
-                                        {"gb300", "gb300-nvl72"},
-                                        {"v100-sxm2-32gb", "dgx-2"},
-                                        {"v100-sxm2-16gb", "dgx-1v"}}};
 
 /// Words in the description of a network -> kind of fabric; its rate completes the name.
 constexpr std::array<Named, 3> kFabrics{{{"IB", "infiniband"}, {"RDMA", "roce"}, {"RoCE", "roce"}}};
@@ -255,7 +241,7 @@ std::optional<hw_models::NodeSpec> node_of(const MeasuredRun& run, const Softwar
     auto node = catalog.node(stack.usual_node);
     if (node && node->gpu == run.gpu) return node;
   }
-  const std::optional<std::string> name = lookup(kNodes, run.gpu);
+  const std::optional<std::string> name = usual_node(run.gpu);
   return name ? catalog.node(*name) : std::nullopt;
 }
 

@@ -225,6 +225,12 @@ std::vector<Figure> figures(const hw_models::NodeSpec& node) {
   rows.add("PCIe bandwidth", "pcie_bandwidth", node.pcie_bandwidth);
   rows.add("host speed", "host_speed", node.host_speed);
   rows.add("PCIe latency", "pcie_latency", node.pcie_latency);
+  if (node.collectives) {
+    rows.add("collective launch", "collective_launch", node.collectives->launch);
+    rows.add("collective step", "collective_step", node.collectives->step);
+    rows.add("collective bandwidth", "collective_bandwidth", node.collectives->bandwidth);
+    rows.add("collective ramp", "collective_ramp", node.collectives->ramp);
+  }
   rows.add("overhead power", "overhead_power", node.overhead_power);
   rows.push("USD per hour", "usd_per_hour", node.usd_per_hour > 0 ? fmt::format("{:.2f}", node.usd_per_hour) : "",
             node.usd_per_hour);
@@ -242,6 +248,11 @@ std::vector<Figure> figures(const hw_models::FabricSpec& fabric) {
   rows.add("switch latency", "switch_latency", fabric.switch_latency);
   rows.add("endpoint latency", "endpoint_latency", fabric.endpoint_latency);
   rows.add("jitter", "jitter", fabric.jitter);
+  if (fabric.collectives) {
+    rows.add("collective launch", "collective_launch", fabric.collectives->launch);
+    rows.add("collective step", "collective_step", fabric.collectives->step);
+    rows.add("collective ramp", "collective_ramp", fabric.collectives->ramp);
+  }
   rows.add("power per port", "power_per_port", fabric.power_per_port);
   return rows.take();
 }

@@ -20,7 +20,7 @@ std::string usage() {
   std::string text =
       "usage: trainyard VERB [SCENARIO] [options]\n\n"
       "Predicts how a model trains on a cluster, before the cluster is bought.\n\n";
-  for (const scenarios::Verb& verb : scenarios::verbs()) text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
+  for (const scenarios::Verb& verb : scenarios::verbs()) text += fmt::format("  {:<11} {}\n", verb.name, verb.summary);
   return text +
          "\n`trainyard VERB --help` tells more. Exit codes: 0 yes, 1 a negative answer, 2 bad input, 3 internal "
          "error.\n";

@@ -3,6 +3,7 @@
 #include "scenarios/cli/verb.h"
 #include "scenarios/cli/verb_accuracy.h"
 #include "scenarios/cli/verb_catalog.h"
+#include "scenarios/cli/verb_collectives.h"
 #include "scenarios/cli/verb_memory.h"
 #include "scenarios/cli/verb_simulate.h"
 #include "scenarios/cli/verb_topology.h"
@@ -10,10 +11,11 @@
 namespace scenarios {
 namespace {
 
-constexpr std::array<Verb, 5> kVerbs{{
+constexpr std::array<Verb, 6> kVerbs{{
     {"simulate", "predict the step and the whole run of the scenario's plan", run_simulate},
     {"memory", "per-stage memory, fits or not", run_memory},
     {"accuracy", "predictions against published measured runs", run_accuracy},
+    {"collectives", "NCCL's collectives on a cluster, beside measured ones", run_collectives},
     {"topology", "a server as NCCL or nvidia-smi describes it", run_topology},
     {"catalog", "what is known: GPUs, nodes, fabrics, software, models, schedules", run_catalog},
 }};

@@ -15,7 +15,7 @@ constexpr double kReach = 0.6931471805599453;  // ln 2: a factor two per round
 constexpr double kWorthIt = 1e-4;              // of F: a step that promises less is not tried
 
 double loss_at(const FitProblem& problem, const VectorXd& theta, const VectorXd& residual) {
-  return loss(residual, problem.weights(), theta - problem.prior());
+  return loss(residual, problem.weights(), theta - problem.prior(), problem.kappa());
 }
 
 /// Moves along `step` as far as F falls; false when it falls nowhere.
@@ -42,6 +42,7 @@ LinearProblem linearised(const FitProblem& problem, const VectorXd& theta, const
           .weight = problem.weights(),
           .jacobian = jacobian,
           .offset = theta - problem.prior(),
+          .kappa = problem.kappa(),
           .low = (problem.low() - theta).cwiseMax(-reach),
           .high = (problem.high() - theta).cwiseMin(reach)};
 }

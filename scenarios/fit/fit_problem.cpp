@@ -11,6 +11,7 @@
 
 #include "scenarios/accuracy/accuracy.h"
 #include "scenarios/accuracy/run_scenario.h"
+#include "scenarios/fit/robust_fit.h"
 #include "scenarios/load/diagnostics.h"
 
 namespace scenarios {
@@ -84,6 +85,13 @@ VectorXd FitProblem::start() const {
   return theta;
 }
 
+VectorXd FitProblem::kappa() const {
+  VectorXd weights(static_cast<Index>(parameters_.size()));
+  for (std::size_t k = 0; k < parameters_.size(); ++k) {
+    weights[static_cast<Index>(k)] = parameters_[k].measured ? kMeasuredWeight : kGuessWeight;
+  }
+  return weights;
+}
 VectorXd FitProblem::prior() const { return logs(parameters_, &FittedParameter::prior); }
 VectorXd FitProblem::low() const { return logs(parameters_, &FittedParameter::low); }
 VectorXd FitProblem::high() const { return logs(parameters_, &FittedParameter::high); }

@@ -29,6 +29,7 @@ class FitProblem {
 
   Eigen::VectorXd start() const;  ///< theta of the catalogue, within the bounds
   Eigen::VectorXd prior() const;
+  Eigen::VectorXd kappa() const;  ///< weight of the prior (robust_fit.h)
   Eigen::VectorXd low() const;
   Eigen::VectorXd high() const;
 

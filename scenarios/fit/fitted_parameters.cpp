@@ -25,25 +25,32 @@ std::vector<FittedParameter> fitted_parameters() {
                                             "hgx-a800",      "nd96amsr-a100-v4", "nd96asr-v4", "p4d.24xlarge",
                                             "p4de.24xlarge", "pcie-a100-8"};
   const char* python = "Python, autograd and checks around one operation; nobody publishes host traces";
-  const char* power = "the clock under the power limit depends on silicon, cooling and operands; sweeps measure bursts";
+  const char* power =
+      "the clock under the power limit depends on silicon, cooling and operands; sweeps measure single products";
   const char* member =
       "probably torch checking collectives in debug mode, in jobs of several nodes; no figure is published";
   const char* kernels = "which kernel cuBLAS 11 picks for heads of no multiple of 8 is not documented";
   const char* ring = "what a ring step costs under load; the plugin states an unloaded figure";
   const char* host = "single-thread speed of Python and driver on that CPU";
   return {
-      {"kernel launch, nanotron", "software", nanotrons, "prices.kernel_launch", "us", 4, 400, 40, python},
-      {"collective launch, nanotron", "software", nanotrons, "prices.collective_launch", "us", 5, 1000, 40, python},
-      {"collective member, nanotron", "software", {"nanotron"}, "prices.collective_member", "us", 1, 2000, 1, member},
-      {"kernel launch, megatron-core", "software", core, "prices.kernel_launch", "us", 4, 400, 40, python},
-      {"collective launch, megatron-core", "software", core, "prices.collective_launch", "us", 5, 1000, 40, python},
-      {"host speed, A100 hosts", "nodes", a100_hosts, "host_speed", "", 0.2, 2, 1, host},
-      {"host speed, Grace", "nodes", {"gb200-nvl72", "gb300-nvl72"}, "host_speed", "", 0.2, 2, 1, host},
-      {"sustained clock, A100", "gpus", {"a100-sxm-80gb"}, "sustained_clock", "", 0.5, 1, 0.985, power},
-      {"sustained clock, H100", "gpus", {"h100-sxm-80gb"}, "sustained_clock", "", 0.5, 1, 0.936, power},
-      {"sustained clock, B200", "gpus", {"b200-sxm"}, "sustained_clock", "", 0.4, 1, 0.918, power},
-      {"misaligned heads, A100", "gpus", {"a100-sxm-80gb"}, "misaligned_efficiency", "", 0.05, 1, 1, kernels},
-      {"step latency, EFA v2", "fabrics", {"efa-v2"}, "endpoint_latency", "us", 5, 2000, 75, ring},
+      {"kernel launch, nanotron", "software", nanotrons, "prices.kernel_launch", "us", 4, 400, 40, false, python},
+      {"collective member, nanotron",
+       "software",
+       {"nanotron"},
+       "prices.collective_member",
+       "us",
+       1,
+       2000,
+       1,
+       false,
+       member},
+      {"kernel launch, megatron-core", "software", core, "prices.kernel_launch", "us", 4, 400, 40, false, python},
+      {"host speed, A100 hosts", "nodes", a100_hosts, "host_speed", "", 0.2, 2, 1, false, host},
+      {"host speed, Grace", "nodes", {"gb200-nvl72", "gb300-nvl72"}, "host_speed", "", 0.2, 2, 1, false, host},
+      {"sustained clock, A100", "gpus", {"a100-sxm-80gb"}, "sustained_clock", "", 0.5, 1, 0.985, true, power},
+      {"sustained clock, H100", "gpus", {"h100-sxm-80gb"}, "sustained_clock", "", 0.5, 1, 0.936, true, power},
+      {"misaligned heads, A100", "gpus", {"a100-sxm-80gb"}, "misaligned_efficiency", "", 0.05, 1, 1, false, kernels},
+      {"step latency, EFA v2", "fabrics", {"efa-v2"}, "endpoint_latency", "us", 5, 2000, 75, false, ring},
   };
 }
 

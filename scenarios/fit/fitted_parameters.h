@@ -15,9 +15,10 @@ struct FittedParameter {
   std::vector<std::string> files;  ///< all of them carry the same value
   std::string key, unit;           ///< "prices.kernel_launch", "us"; "" = no unit
   double low = 0, high = 0;        ///< 0 < low < high, in that unit
-  /// What we would believe without any run; it weighs next to nothing beside a few rows that know better
-  /// (robust_fit.h).
+  /// What we would believe without any run: a guess weighs next to nothing beside a few rows that know better, a
+  /// measurement of the part itself as much as fifteen (robust_fit.h).
   double prior = 0;
+  bool measured = false;
   std::string why;  ///< why it cannot be known from first principles
 };
 

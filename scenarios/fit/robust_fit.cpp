@@ -17,7 +17,7 @@ VectorXd row_weights(const LinearProblem& problem, const VectorXd& s) {
 
 MatrixXd normal_matrix(const LinearProblem& problem, const VectorXd& weights) {
   MatrixXd matrix = problem.jacobian.transpose() * weights.asDiagonal() * problem.jacobian;
-  matrix.diagonal().array() += kPriorWeight;
+  matrix.diagonal() += problem.kappa;
   return matrix;
 }
 
@@ -45,8 +45,8 @@ VectorXd solve_in_box(const MatrixXd& a, const VectorXd& b, const VectorXd& low,
 
 }  // namespace
 
-double loss(const VectorXd& residual, const VectorXd& weight, const VectorXd& offset) {
-  double sum = kPriorWeight / 2 * offset.squaredNorm();
+double loss(const VectorXd& residual, const VectorXd& weight, const VectorXd& offset, const VectorXd& kappa) {
+  double sum = offset.cwiseAbs2().dot(kappa) / 2;
   for (Index i = 0; i < residual.size(); ++i) {
     const double size = std::abs(residual[i]);
     sum += weight[i] * (size <= kHuberDelta ? size * size / (2 * kHuberDelta) : size - kHuberDelta / 2);
@@ -60,8 +60,8 @@ VectorXd minimise(const LinearProblem& problem) {
   VectorXd s = VectorXd::Zero(problem.offset.size());
   for (int round = 0; round < kRounds; ++round) {
     const VectorXd weights = row_weights(problem, s);
-    const VectorXd downhill =
-        -(problem.jacobian.transpose() * weights.cwiseProduct(problem.residual)) - kPriorWeight * problem.offset;
+    const VectorXd downhill = -(problem.jacobian.transpose() * weights.cwiseProduct(problem.residual)) -
+                              problem.kappa.cwiseProduct(problem.offset);
     const VectorXd next = solve_in_box(normal_matrix(problem, weights), downhill, problem.low, problem.high);
     const double change = (next - s).cwiseAbs().maxCoeff();
     s = next;

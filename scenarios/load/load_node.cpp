@@ -123,6 +123,26 @@ void read_network(MapReader& reader, NodeSpec& node) {
   read(reader, {"pcie_latency", 0, kMaximumLatency}, node.pcie_latency);
 }
 
+const std::vector<std::pair<std::string, std::string>> kGenerationWords{
+    {"volta", "volta"},         {"ampere", "ampere"}, {"hopper", "hopper"},
+    {"blackwell", "blackwell"}, {"cdna", "cdna"},     {"pcie", "pcie"}};
+
+/// collectives: {generation: hopper, launch: 5.3 us, step: 1.3, bandwidth: 1.06, ramp: 80 us}; all four numbers or none.
+void read_collectives(MapReader& reader, NodeSpec& node) {
+  const std::optional<Value> map = reader.value("collectives");
+  if (!map) return;
+  MapReader own(*map, reader.diagnostics());
+  read_word(own, {"generation"}, kGenerationWords, node.collective_generation);
+  const bool measured = own.has("launch") || own.has("step") || own.has("bandwidth") || own.has("ramp");
+  hw_models::NodeCorrection correction;
+  read(own, {"launch", 0, 0.1, measured ? "launch: 5.3 us" : ""}, correction.launch);
+  read(own, {"step", 0, 100, measured ? "step: 1.3" : ""}, correction.step);
+  read(own, {"bandwidth", 0.01, 2, measured ? "bandwidth: 1.06" : ""}, correction.bandwidth);
+  read(own, {"ramp", 0, 0.1, measured ? "ramp: 80 us" : ""}, correction.ramp);
+  own.finish();
+  if (measured) node.collectives = correction;
+}
+
 /// What each figure allows alone but not together.
 void check_consistency(MapReader& reader, const NodeSpec& node) {
   Diagnostics& diagnostics = reader.diagnostics();
@@ -162,6 +182,7 @@ std::optional<NodeSpec> load_node(const Value& map, const std::string& name, Dia
   read(reader, {"gpus", 1, kMaximumGpus, "gpus: 8"}, node.gpus);
   read_scale_up(reader, node);
   read_network(reader, node);
+  read_collectives(reader, node);
   read(reader, {"overhead_power", 0, 1e6}, node.overhead_power);
   read(reader, {"usd_per_hour", 0, 1e6}, node.usd_per_hour);
   read(reader, "price_date", node.price_date);

@@ -184,7 +184,7 @@ TEST(Catalog, SoftwareStacksDifferWhereTheyShould) {
   EXPECT_TRUE(core.implementation.overlap_gradient_reduce);
   EXPECT_FALSE(old.implementation.overlap_gradient_reduce);
   EXPECT_EQ(old.implementation.bucket_parameters, 0);
-  EXPECT_DOUBLE_EQ(core.prices.kernel_launch.value(), 140e-6);
+  EXPECT_DOUBLE_EQ(core.prices.collective_launch.value(), 30e-6);
 }
 
 TEST(Catalog, UnknownNamesAreNothing) {

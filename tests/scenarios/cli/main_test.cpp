@@ -36,6 +36,10 @@ std::vector<std::string> options_of(std::string_view verb) {
     options.insert(options.end(), {"--memory", "--per-row", "--report"});
     return options;
   }
+  if (verb == "collectives") {
+    options.insert(options.end(), {"--set", "--nodes", "--gpus", "--measured", "--accuracy"});
+    return options;
+  }
   options.insert(options.end(), {"--set", "--quiet"});
   for (const UserWord& word : user_words()) options.push_back("--" + std::string(word.word));
   if (verb == "simulate") options.emplace_back("--trace");

@@ -101,7 +101,7 @@ TEST(VerbCatalog, FiguresAreInBaseUnits) {
   EXPECT_EQ(node["nic_bandwidth_bytes_per_s"], 50e9);
   const nlohmann::json software = json_of({"software", "megatron-core"})["figures"];
   EXPECT_EQ(software["attention"], "flash");
-  EXPECT_DOUBLE_EQ(software["kernel_launch_s"].get<double>(), 140e-6);
+  EXPECT_DOUBLE_EQ(software["collective_launch_s"].get<double>(), 30e-6);
 }
 
 TEST(VerbCatalog, TextHasUnits) {

@@ -15,30 +15,31 @@ LinearProblem constants(const VectorXd& residual) {
           .weight = VectorXd::Ones(residual.size()),
           .jacobian = MatrixXd::Ones(residual.size(), 1),
           .offset = VectorXd::Zero(1),
+          .kappa = VectorXd::Constant(1, kGuessWeight),
           .low = VectorXd::Constant(1, -10),
           .high = VectorXd::Constant(1, 10)};
 }
 
 TEST(RobustFit, LossIsSquareThenLinear) {
   const VectorXd one = VectorXd::Ones(1), none = VectorXd::Zero(1);
-  EXPECT_DOUBLE_EQ(loss(one * 0.03, one, none), 0.03 * 0.03 / (2 * kHuberDelta));
-  EXPECT_DOUBLE_EQ(loss(one * -0.8, one * 3, none), 3 * (0.8 - kHuberDelta / 2));
-  EXPECT_DOUBLE_EQ(loss(one * 0, one, one * 2), kPriorWeight / 2 * 4);
-  EXPECT_NEAR(loss(one * (kHuberDelta * (1 + 1e-9)), one, none), kHuberDelta / 2, 1e-9);
+  EXPECT_DOUBLE_EQ(loss(one * 0.03, one, none, none), 0.03 * 0.03 / (2 * kHuberDelta));
+  EXPECT_DOUBLE_EQ(loss(one * -0.8, one * 3, none, none), 3 * (0.8 - kHuberDelta / 2));
+  EXPECT_DOUBLE_EQ(loss(one * 0, one, one * 2, one * 7), 7.0 / 2 * 4);
+  EXPECT_NEAR(loss(one * (kHuberDelta * (1 + 1e-9)), one, none, none), kHuberDelta / 2, 1e-9);
 }
 
 /// Far apart residuals, odd in number: the middle one becomes zero but for the pull of the prior, as a median.
 TEST(RobustFit, OneConstantIsTheMedian) {
   VectorXd residual(5);
   residual << 0.4, -3, 5, 0.9, -0.2;
-  EXPECT_NEAR(minimise(constants(residual))[0], -0.4, kHuberDelta * kPriorWeight);
+  EXPECT_NEAR(minimise(constants(residual))[0], -0.4, kHuberDelta * kGuessWeight);
 }
 
 /// Within delta of each other: least squares with a ridge, s = -sum r / (n + kappa delta).
 TEST(RobustFit, SmallErrorsAreLeastSquares) {
   VectorXd residual(4);
   residual << 0.30, 0.31, 0.33, 0.28;
-  EXPECT_NEAR(minimise(constants(residual))[0], -residual.sum() / (4 + kPriorWeight * kHuberDelta), 1e-7);
+  EXPECT_NEAR(minimise(constants(residual))[0], -residual.sum() / (4 + kGuessWeight * kHuberDelta), 1e-7);
 }
 
 TEST(RobustFit, WeightsCount) {
@@ -49,6 +50,13 @@ TEST(RobustFit, WeightsCount) {
   EXPECT_NEAR(minimise(problem)[0], -3, kHuberDelta / 2);  // five against two: 2 delta / 5 short of it
   problem.weight << 5, 1, 0;
   EXPECT_NEAR(minimise(problem)[0], -1, kHuberDelta / 2);
+}
+
+/// One row that is 1 off, all of it beyond delta, against a measurement: s = -w / kappa.
+TEST(RobustFit, AMeasurementHoldsAgainstFewRows) {
+  LinearProblem problem = constants(VectorXd::Ones(1));
+  problem.kappa << kMeasuredWeight;
+  EXPECT_NEAR(minimise(problem)[0], -1 / kMeasuredWeight, 1e-6);
 }
 
 TEST(RobustFit, WithoutRowsThePriorWins) {
@@ -65,6 +73,7 @@ TEST(RobustFit, TheBoxHoldsAndTheOthersAdapt) {
                         .weight = VectorXd::Ones(2),
                         .jacobian = MatrixXd(2, 2),
                         .offset = VectorXd::Zero(2),
+                        .kappa = VectorXd::Constant(2, kGuessWeight),
                         .low = VectorXd::Constant(2, -10),
                         .high = VectorXd::Constant(2, 10)};
   problem.residual << -1, -3;
@@ -83,7 +92,7 @@ TEST(RobustFit, CurvatureByHand) {
   residual << 0.01, 2;
   LinearProblem problem = constants(residual);
   problem.weight << 1, 3;
-  EXPECT_NEAR(curvature(problem, VectorXd::Zero(1))(0, 0), 1 / kHuberDelta + 3.0 / 2 + kPriorWeight, 1e-12);
+  EXPECT_NEAR(curvature(problem, VectorXd::Zero(1))(0, 0), 1 / kHuberDelta + 3.0 / 2 + kGuessWeight, 1e-12);
 }
 
 }  // namespace

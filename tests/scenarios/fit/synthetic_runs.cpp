@@ -6,8 +6,8 @@
 namespace scenarios {
 
 std::vector<FittedParameter> two_parameters() {
-  return {{"launch", "software", {"megatron-core"}, "prices.kernel_launch", "us", 4, 400, 40, ""},
-          {"clock", "gpus", {"a100-sxm-80gb"}, "sustained_clock", "", 0.5, 1, 0.985, ""}};
+  return {{"launch", "software", {"megatron-core"}, "prices.kernel_launch", "us", 4, 400, 40, false, ""},
+          {"clock", "gpus", {"a100-sxm-80gb"}, "sustained_clock", "", 0.5, 1, 0.985, false, ""}};
 }
 
 Catalog catalog_with(double kernel_launch_us, double sustained_clock) {

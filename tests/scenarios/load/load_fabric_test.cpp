@@ -48,6 +48,8 @@ TEST(LoadFabric, EachDefectIsOneFinding) {
                    {"nodes_per_unit", "nodes_per_unit: 0", "out of range"},
                    {"nodes_per_unit", "nodes_per_unit: 1.5", "whole number"},
                    {"oversubscription", "oversubscription: 0.5", "out of range"},
+                   {"collectives", "collectives: {launch: 2 us, ramp: 60 us}", "'collectives.step' is missing"},
+                   {"collectives", "collectives: {launch: 2 us, step: -1, ramp: 60 us}", "out of range"},
                    {"oversubscription", "oversubscription: 1e30", "out of range"},
                    {"efficiency", "efficiency: 0", "out of range"},
                    {"efficiency", "efficiency: 1.1", "out of range"},
