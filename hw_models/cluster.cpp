@@ -67,7 +67,9 @@ class LinkList {
     const auto join = [&](int a, int b, BytesPerSecond bandwidth) {
       add(number_.gpu(node, a), number_.gpu(node, b), LinkClass::kScaleUp, bandwidth, n.scale_up_latency);
     };
-    for (const PairLink& pair : n.links) join(pair.a, pair.b, pair.bandwidth);
+    if (n.scale_up == ScaleUpKind::kLinks) {
+      for (const PairLink& pair : n.links) join(pair.a, pair.b, pair.bandwidth);
+    }
     for (int a = 0; a < n.gpus; ++a) {
       if (number_.scale_up_switches > 0) {
         const int domain = (node * n.gpus + a) / n.scale_up_domain;
@@ -247,7 +249,8 @@ std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
   const int from_local = from_gpu % g.spec.node.gpus;
   const int to_local = to_gpu % g.spec.node.gpus;
   if (from_node == to_node) {
-    if (const int relay = relay_between(g.spec.node, from_local, to_local); relay >= 0) {
+    const bool linked = g.spec.node.scale_up == ScaleUpKind::kLinks;
+    if (const int relay = linked ? relay_between(g.spec.node, from_local, to_local) : -1; relay >= 0) {
       const DeviceId through = g.number.gpu(from_node, relay);
       return {g.between(gpu(from_gpu), through), g.between(through, gpu(to_gpu))};
     }

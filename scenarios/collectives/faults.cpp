@@ -32,6 +32,7 @@ bool no_nvlink(ClusterSpec& cluster, CollectiveOptions&) {
 bool one_nic(ClusterSpec& cluster, CollectiveOptions&) {
   if (!several_nodes(cluster) || cluster.node.nics < 2) return false;
   cluster.node.nics = 1;
+  cluster.node.wiring.reset();
   return true;
 }
 
@@ -60,6 +61,7 @@ bool slower_pcie(ClusterSpec& cluster, CollectiveOptions&) {
 bool sockets(ClusterSpec& cluster, CollectiveOptions&) {
   if (!several_nodes(cluster)) return false;
   cluster.node.nics = 1;
+  cluster.node.wiring.reset();
   cluster.node.nic_bandwidth = hw_models::BytesPerSecond(12.5e9);
   cluster.fabric.efficiency = 0.6;
   cluster.fabric.endpoint_latency = hw_models::Seconds(40e-6);

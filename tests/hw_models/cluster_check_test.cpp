@@ -67,10 +67,6 @@ const std::vector<Contradiction>& contradictions() {
       {"node.pcie_bandwidth", [](ClusterSpec& s) { s.node.pcie_bandwidth = BytesPerSecond(0); }},
       {"node.pcie_latency",
        [](ClusterSpec& s) { s.node.pcie_latency = Seconds(std::numeric_limits<double>::quiet_NaN()); }},
-      {"node.links",
-       [](ClusterSpec& s) {
-         s.node.links = {{0, 1, BytesPerSecond(1e9)}};
-       }},
       {"node.links", with_links({{0, 8, BytesPerSecond(1e9)}})},
       {"node.links", with_links({{3, 3, BytesPerSecond(1e9)}})},
       {"node.links", with_links({{0, 1, BytesPerSecond(0)}})},
