@@ -19,14 +19,14 @@ enum class FabricKind : std::uint8_t {
 struct FabricSpec {
   std::string name;  ///< catalogue name, e.g. "infiniband-ndr"
   FabricKind kind = FabricKind::kRailOptimized;
-  int nodes_per_unit = 32;      ///< nodes under one set of leaves
-  double oversubscription = 1;  ///< leaf downlink : uplink capacity, >= 1
-  double efficiency = 0.9;      ///< payload share of the line rate that a collective reaches, (0, 1]
-  Seconds switch_latency{};     ///< one switch
-  Seconds endpoint_latency{};   ///< NIC to NIC software and DMA cost of one message, without switches
-  Seconds jitter{};             ///< mean lateness of a node at a collective between nodes (jitter.h)
+  int nodes_per_unit = 32;                      ///< nodes under one set of leaves
+  double oversubscription = 1;                  ///< leaf downlink : uplink capacity, >= 1
+  double efficiency = 0.9;                      ///< payload share of the line rate that a collective reaches, (0, 1]
+  Seconds switch_latency{};                     ///< one switch
+  Seconds endpoint_latency{};                   ///< NIC to NIC software and DMA cost of one message, without switches
+  Seconds jitter{};                             ///< mean lateness of a node at a collective between nodes (jitter.h)
   std::optional<FabricCorrection> collectives;  ///< measured; else none
-  Watts power_per_port{};       ///< switch share and transceivers
+  Watts power_per_port{};                       ///< switch share and transceivers
 };
 
 }  // namespace hw_models

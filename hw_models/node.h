@@ -47,14 +47,14 @@ struct NodeSpec {
   BytesPerSecond nic_bandwidth{};       ///< of one NIC
   int gpus_per_pcie_switch = 1;         ///< GPUs and NICs are spread over the switches evenly, in index order
   int numa_domains = 2;
-  std::optional<PcieWiring> wiring;  ///< instead of the even spread
-  BytesPerSecond pcie_bandwidth{};  ///< payload rate of a x16 slot (PCIe 4: 24 GB/s), per direction
-  Seconds pcie_latency{};           ///< one hop
+  std::optional<PcieWiring> wiring;           ///< instead of the even spread
+  BytesPerSecond pcie_bandwidth{};            ///< payload rate of a x16 slot (PCIe 4: 24 GB/s), per direction
+  Seconds pcie_latency{};                     ///< one hop
   std::string collective_generation;          ///< of hw_models/nccl/constants.h; "" = by the NVLink rate
   std::optional<NodeCorrection> collectives;  ///< measured; else the generation's
-  double host_speed = 1;            ///< issuing kernels, beside hosts of 2023 (Sapphire Rapids, Genoa)
-  Watts overhead_power{};           ///< the node without its GPUs, under load
-  double usd_per_hour = 0;          ///< on demand, whole node; 0 = unknown
+  double host_speed = 1;                      ///< issuing kernels, beside hosts of 2023 (Sapphire Rapids, Genoa)
+  Watts overhead_power{};                     ///< the node without its GPUs, under load
+  double usd_per_hour = 0;                    ///< on demand, whole node; 0 = unknown
   std::string price_date;
 };
 

@@ -262,9 +262,12 @@ void MaxMinFairness::saturate(Link& link, double level) {
 /// it while all others keep their loads; no later than its level, beyond which its own may rise.
 double MaxMinFairness::bound(const Link& link) const {
   // An activity that another link sets free at the very level at which this one stopped it has nowhere to rise to.
-  if (link.solved == solves_) return link.free_share > 0 ? water_ : kUnbounded;
+  if (link.solved == solves_) {
+    if (link.free_share > 0) return water_;
+    return kUnbounded;
+  }
   const std::int64_t share = link.free_share + link.own_share;
-  if (share == 0) return link.load > link.capacity ? 0 : kUnbounded;
+  if (share == 0) return link.load > link.capacity ? 0.0 : kUnbounded;
   const std::int64_t left = link.capacity - link.load + link.own_load;
   const double full_at = static_cast<double>(left) / static_cast<double>(share);
   return link.own_share > 0 ? std::min(full_at, link.level) : full_at;

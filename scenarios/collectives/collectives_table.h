@@ -27,7 +27,7 @@ struct CollectivesTable {
 CollectivesTable collectives_table(const Machine& machine, const hw_models::ClusterSpec& cluster,
                                    const CollectiveTest& test, std::int64_t smallest, std::int64_t largest);
 
-std::string collectives_table_text(const CollectivesTable& table);
-std::string collectives_table_json(const CollectivesTable& table);
+std::string collectives_table_text(const CollectivesTable& collectives);
+std::string collectives_table_json(const CollectivesTable& collectives);
 
 }  // namespace scenarios

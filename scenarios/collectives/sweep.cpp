@@ -42,8 +42,8 @@ class SweepReader {
  private:
   std::size_t index(std::string_view column) const {
     if (const auto found = table_.find(column)) return *found;
-    throw InputError(fmt::format("{}:1:1: error: column '{}' is missing\n  docs/nccl.md lists the columns\n",
-                                 table_.file, column));
+    throw InputError(
+        fmt::format("{}:1:1: error: column '{}' is missing\n  docs/nccl.md lists the columns\n", table_.file, column));
   }
 
   const CsvTable& table_;

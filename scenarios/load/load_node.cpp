@@ -127,7 +127,8 @@ const std::vector<std::pair<std::string, std::string>> kGenerationWords{
     {"volta", "volta"},         {"ampere", "ampere"}, {"hopper", "hopper"},
     {"blackwell", "blackwell"}, {"cdna", "cdna"},     {"pcie", "pcie"}};
 
-/// collectives: {generation: hopper, launch: 5.3 us, step: 1.3, bandwidth: 1.06, ramp: 80 us}; all four numbers or none.
+/// collectives: {generation: hopper, launch: 5.3 us, step: 1.3, bandwidth: 1.06, ramp: 80 us}; all four numbers or
+/// none.
 void read_collectives(MapReader& reader, NodeSpec& node) {
   const std::optional<Value> map = reader.value("collectives");
   if (!map) return;
