@@ -75,6 +75,7 @@ strategies::Program pipeline(int stages, int microbatches) {
 
 sim::Prices prices_of(const strategies::Program& program) {
   sim::Prices prices;
+  prices.classes = sim::classes_by_role(program);
   for (const strategies::Role& role : program.roles) {
     auto& blocks = prices.of.emplace_back();
     for (const strategies::Block& block : role.blocks) {

@@ -29,11 +29,11 @@ StepResult reference(const Program& program, const Prices& prices, const StepOpt
 void expect_equal(const StepResult& blocks, const StepResult& operations) {
   EXPECT_EQ(blocks.step_ns, operations.step_ns);
   EXPECT_EQ(blocks.mean, operations.mean);
-  ASSERT_EQ(blocks.roles.size(), operations.roles.size());
-  for (std::size_t role = 0; role < blocks.roles.size(); ++role) {
-    EXPECT_EQ(blocks.roles[role].step_end_ns, operations.roles[role].step_end_ns) << "role " << role;
+  ASSERT_EQ(blocks.of_class.size(), operations.of_class.size());
+  for (std::size_t role = 0; role < blocks.of_class.size(); ++role) {
+    EXPECT_EQ(blocks.of_class[role].step_end_ns, operations.of_class[role].step_end_ns) << "role " << role;
     for (std::size_t kind = 0; kind < kTimeKinds; ++kind) {
-      EXPECT_EQ(blocks.roles[role].breakdown[kind], operations.roles[role].breakdown[kind])
+      EXPECT_EQ(blocks.of_class[role].breakdown[kind], operations.of_class[role].breakdown[kind])
           << "role " << role << " " << name(static_cast<TimeKind>(kind));
     }
   }

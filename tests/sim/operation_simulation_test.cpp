@@ -28,11 +28,11 @@ void expect(const Program& program, const Prices& prices, const Expected& expect
     SCOPED_TRACE(blocks ? "simulate_blocks" : "simulate_operations");
     const StepResult result = blocks ? simulate_blocks(program, prices) : simulate_operations(program, prices);
     EXPECT_EQ(result.step_ns, expected.step_ns);
-    ASSERT_EQ(result.roles.size(), expected.roles.size());
-    for (std::size_t role = 0; role < result.roles.size(); ++role) {
+    ASSERT_EQ(result.of_class.size(), expected.roles.size());
+    for (std::size_t role = 0; role < result.of_class.size(); ++role) {
       Breakdown breakdown{};
       for (const auto& [kind, ns] : expected.roles[role]) breakdown[static_cast<std::size_t>(kind)] = ns;
-      EXPECT_EQ(result.roles[role].breakdown, breakdown) << "role " << role;
+      EXPECT_EQ(result.of_class[role].breakdown, breakdown) << "role " << role;
     }
   }
 }

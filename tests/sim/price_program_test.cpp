@@ -92,7 +92,7 @@ strategies::Program two_stages(int tensor, int data, const std::vector<Work>& wo
 
 Prices price(const strategies::Program& program, const hw_models::Cluster& cluster,
              const strategies::Placement& placement) {
-  return price_program(program, cluster, h100(), software(), placement, {});
+  return price_program(program, classes_by_role(program), cluster, h100(), software(), placement, {});
 }
 
 Prices price(const strategies::Program& program, const hw_models::Cluster& cluster) {
@@ -146,7 +146,8 @@ TEST(PriceProgram, MembersOfCollectivesCostTheHost) {
   hw_models::SoftwareSpec stack = software();
   stack.collective_member = Seconds(100e-6);
   const auto issue_ns = [&](const hw_models::Cluster& cluster, std::uint32_t operation) {
-    const Prices prices = price_program(program, cluster, h100(), stack, strategies::place(program), {});
+    const Prices prices =
+        price_program(program, classes_by_role(program), cluster, h100(), stack, strategies::place(program), {});
     return static_cast<double>(prices.at(0, 0, {operation}).issue_ns);
   };
   const hw_models::Cluster two_nodes(eight_gpu_nodes(2, 8)), one_node(eight_gpu_nodes(1, 8));
@@ -175,8 +176,8 @@ TEST(PriceProgram, ShardsAreCopiedOneByOne) {
       role.blocks[0].operations[0].lane = expected.lane;
       role.blocks[0].operations[0].writes = {{0}, {1}, {2}};
     }
-    const Prices prices = price_program(program, hw_models::Cluster(eight_gpu_nodes(2, 8)), h100(), stack,
-                                        strategies::place(program), {});
+    const Prices prices = price_program(program, classes_by_role(program), hw_models::Cluster(eight_gpu_nodes(2, 8)),
+                                        h100(), stack, strategies::place(program), {});
     EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).issue_ns), 20'000 + expected.host_us * 1'000, 2)
         << name(expected.kind);
   }
@@ -192,7 +193,8 @@ TEST(PriceProgram, TheSlowestGpuSetsThePace) {
   spread.speed_spread = 0.02;
   slow.matrix_efficiency /= 1 + 0.02 * 2.380729;
   const auto priced = [&](const hw_models::GpuSpec& gpu, std::uint32_t operation) {
-    return price_program(program, cluster, gpu, software(), strategies::place(program), {}).at(0, 0, {operation});
+    return price_program(program, classes_by_role(program), cluster, gpu, software(), strategies::place(program), {})
+        .at(0, 0, {operation});
   };
   EXPECT_NEAR(static_cast<double>(priced(spread, 0).duration_ns), static_cast<double>(priced(slow, 0).duration_ns), 2);
   EXPECT_GT(priced(spread, 0).duration_ns, priced(h100(), 0).duration_ns);
@@ -305,7 +307,8 @@ TEST(PriceProgram, InputRateIsPassedOn) {
   const strategies::Program program = two_stages(2, 4, {});
   const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
   const auto rate = [&](const strategies::TrainingSpec& training) {
-    return price_program(program, cluster, h100(), software(), strategies::place(program), training)
+    return price_program(program, classes_by_role(program), cluster, h100(), software(), strategies::place(program),
+                         training)
         .input_samples_per_ns;
   };
   EXPECT_EQ(rate({}), 0);

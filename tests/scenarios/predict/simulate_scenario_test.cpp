@@ -31,7 +31,7 @@ Scenario slow_scenario(int sequence, int microbatches, const std::string& input 
 
 std::string refusal(const Scenario& scenario) {
   try {
-    predict(scenario, false);
+    predict(scenario);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -39,7 +39,7 @@ std::string refusal(const Scenario& scenario) {
 }
 
 TEST(CheckScale, SlowButCountable) {
-  const Prediction prediction = predict(slow_scenario(64, 2), false);
+  const Prediction prediction = predict(slow_scenario(64, 2));
   EXPECT_GT(prediction.step.time_s, 1e5);
   EXPECT_LE(prediction.step.mfu, 1);
 }
