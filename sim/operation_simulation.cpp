@@ -227,16 +227,18 @@ void ClassProcess::settle_meeting(const World::Waiting& waiting) {
   if (met.end != kNotYet) return;
   const std::span<const Slot> awaited = world_.rendezvous.awaited(waiting.slot);
   Posted latest;
+  bool twin_last = false;
   for (const Slot other : awaited) {
     const Posted& posted = world_.board[world_.at(waiting.step, other)];
     if (posted.ready == kNotYet) return;
-    const bool twin = world_.rendezvous.role(other) == role_;
-    for_twin = posted.ready > latest.ready ? twin : for_twin || (twin && posted.ready == latest.ready);
+    const bool twin = world_.rendezvous.role(other) == world_.rendezvous.role(waiting.slot);
+    twin_last = posted.ready > latest.ready ? twin : twin_last || (twin && posted.ready == latest.ready);
     latest = {std::max(latest.ready, posted.ready), std::max(latest.end, posted.end)};
   }
   const std::int64_t joint = world_.rendezvous.duration_ns(waiting.slot);
   const std::int64_t now = world_.engine.now();
   const bool receive = awaited.size() == 1 && awaited.front() != waiting.slot;
+  for_twin = twin_last;
   met.ready = latest.ready;
   met.end = receive ? std::max(now, latest.end) : now + joint;
   world_.engine.at(met.end, Events::completed(waiting.operation));

@@ -124,5 +124,25 @@ TEST(StepResult, MeanOfManyRanksOverALongStepDoesNotOverflow) {
   EXPECT_EQ(of(step_result(classes_by_role(program), roles).mean, TimeKind::kCompute), kStep);
 }
 
+// The slow class computes 100 at half speed: at full speed its work were 50, and the busiest one 70. Of the 60 that
+// the other lacks to 100, 30 lie above that: they are the slow one's. The third one waits for its twin in a collective.
+TEST(StepResult, WaitingBeyondTheBusiestSoundRankIsForTheStraggler) {
+  const strategies::Program program = tests::empty_program(1, 4, 1);
+  RankClasses classes = classes_by_role(program);
+  classes.all[0].speed = 0.5;
+  ClassObservation third = observation(0, 100, 30, 0);
+  third.spent[static_cast<std::size_t>(TimeKind::kStraggler)] = 70;
+  const StepResult result =
+      step_result(classes, std::vector<ClassObservation>{observation(0, 100, 100, 0), observation(0, 100, 40, 60),
+                                                         third, observation(0, 100, 70, 30)});
+  const std::int64_t straggler[] = {0, 30, 70, 30}, imbalance[] = {0, 30, 0, 0};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(of(result.of_class[i].breakdown, TimeKind::kStraggler), straggler[i]);
+    EXPECT_EQ(of(result.of_class[i].breakdown, TimeKind::kImbalance), imbalance[i]);
+    EXPECT_EQ(of(result.of_class[i].breakdown, TimeKind::kBubble), 0);
+    EXPECT_EQ(sum(result.of_class[i].breakdown), 100);
+  }
+}
+
 }  // namespace
 }  // namespace sim

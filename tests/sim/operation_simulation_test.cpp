@@ -211,5 +211,18 @@ TEST(StepSimulation, RefusesWhatCannotMeet) {
   }
 }
 
+// Two replicas, one of half the speed: 10 and 20 of computing, then a reduction of 7 that both wait for.
+TEST(StepSimulation, TheFasterReplicaWaitsForTheSlowOne) {
+  const Program program =
+      one_block({tests::timed(Lane::kCompute, 10), tests::timed_collective(Lane::kData, 7, 0, {{0}}),
+                 tests::timed(Lane::kCompute, 3, Phase::kUpdate, {{1}})});
+  const RankClasses ranks = single_ranks(program, SlowGpu{strategies::Rank{1}, 0.5});
+  expect(
+      program, tests::timed_prices(program, ranks, 0, 0, 0),
+      {33,
+       {{{TimeKind::kCompute, 10}, {TimeKind::kOptimizer, 3}, {TimeKind::kExposedData, 7}, {TimeKind::kStraggler, 13}},
+        {{TimeKind::kCompute, 20}, {TimeKind::kOptimizer, 6}, {TimeKind::kExposedData, 7}}}});
+}
+
 }  // namespace
 }  // namespace sim

@@ -355,5 +355,33 @@ TEST(PriceProgram, SixteenThousandRanks) {
   EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, prices.at(1, 0, {0}).duration_ns);
 }
 
+TEST(PriceProgram, ASlowClassComputesLonger) {
+  const hw_models::Matmul matmul{.m = 4096, .n = 4096, .k = 4096};
+  const strategies::Program program = two_stages(1, 2, {strategies::Compute{matmul}, all_reduce(kDataGroup)});
+  const hw_models::Cluster cluster(eight_gpu_nodes(1, 8));
+  const RankClasses ranks = single_ranks(program, SlowGpu{strategies::Rank{1}, 0.5});
+  const Prices prices = price_program(program, ranks, cluster, h100(), software(), strategies::place(program), {});
+  const hw_models::KernelCost cost = hw_models::kernel_cost(matmul, h100());
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, rounded_up(cost.time + Seconds(1e-6)));
+  EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, rounded_up(cost.time / 0.5 + Seconds(1e-6)));
+  EXPECT_EQ(prices.at(0, 0, {1}).duration_ns, prices.at(1, 0, {1}).duration_ns);
+}
+
+// Ranks 0 -> 2 on one node, 1 -> 3 between nodes; the groups of two are {0, 1} inside and {2, 3} between nodes.
+TEST(PriceProgram, SingleRanksPayForTheirOwnRoute) {
+  const strategies::Program program =
+      two_stages(1, 2, {strategies::Send{1, Bytes(100'000'000)}, all_reduce(kDataGroup)});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  const hw_models::Network network(cluster);
+  const strategies::Placement placement{{0, 1, 2, 8}};
+  const RankClasses ranks = single_ranks(program);
+  const Prices prices = price_program(program, ranks, cluster, h100(), software(), placement, {});
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), 0, 2)));
+  EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), 1, 8)));
+  EXPECT_LT(prices.at(0, 0, {1}).duration_ns, prices.at(2, 0, {1}).duration_ns);
+  EXPECT_EQ(folded_by_price(program, ranks, cluster, placement).size(), 3U);  // stage 1 receives nothing
+  EXPECT_EQ(folded_by_price(program, ranks, cluster, {{0, 1, 8, 9}}).size(), 2U);
+}
+
 }  // namespace
 }  // namespace sim
