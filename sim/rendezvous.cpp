@@ -122,19 +122,15 @@ struct Rendezvous::Meeters {
 };
 
 Rendezvous::Rendezvous(const Program& program, const Prices& prices) {
-  const RankClasses& classes = prices.classes;
-  for (const RankClass& each : classes.all) roles_.push_back(each.role);
-  Meeters meeters(program, classes);
+  for (const RankClass& each : prices.classes.all) roles_.push_back(each.role);
+  Meeters meeters(program, prices.classes);
   number_meetings(program, meeters.joint);
   number_slots(program);
-  const auto block_of = [&](std::uint32_t process, const strategies::Action& action) -> const strategies::Block& {
-    return program.roles[roles_[process]].blocks[action.block];
-  };
   for_each_operation(
-      program, classes,
+      program, prices.classes,
       [&](std::uint32_t process, std::uint32_t index, const strategies::Action& action, std::uint32_t i) {
         if (meeting(roles_[process], action.block, i) == Meeting::kNone) return;
-        const strategies::Block& block = block_of(process, action);
+        const strategies::Block& block = program.roles[roles_[process]].blocks[action.block];
         const Slot own = slot(process, index, action.block, i);
         if (const auto* send = std::get_if<Send>(&block.operations[i].work)) {
           const MessageKey key{process, action.microbatch, block.virtual_stage, send->virtual_stage,
@@ -146,11 +142,15 @@ Rendezvous::Rendezvous(const Program& program, const Prices& prices) {
         }
       });
   std::ranges::sort(meeters.sends);
+  connect(program, prices.classes, meeters);
+}
+
+void Rendezvous::connect(const Program& program, const RankClasses& classes, Meeters& meeters) {
   for_each_operation(
       program, classes, [&](std::uint32_t process, std::uint32_t, const strategies::Action& action, std::uint32_t i) {
         if (meeting(roles_[process], action.block, i) == Meeting::kNone) return;
-        first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
-        const strategies::Block& block = block_of(process, action);
+        first_awaited_.push_back(awaited_.size());
+        const strategies::Block& block = program.roles[roles_[process]].blocks[action.block];
         if (const auto* receive = std::get_if<Receive>(&block.operations[i].work)) {
           const strategies::Rank peer = program.peer(classes.all[process].representative, receive->virtual_stage);
           const std::uint32_t sender = classes.of_rank[static_cast<std::size_t>(peer.value)];
@@ -160,7 +160,7 @@ Rendezvous::Rendezvous(const Program& program, const Prices& prices) {
           connect_joint(program, meeters, process, collective->group.value);
         }
       });
-  first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
+  first_awaited_.push_back(awaited_.size());
 }
 
 void Rendezvous::connect_receive(const Meeters& meeters, const MessageKey& key) {

@@ -55,6 +55,7 @@ class Rendezvous {
   struct Meeters;
   /// (process that sends, microbatch, from, to, payload)
   using MessageKey = std::tuple<std::uint32_t, int, int, int, int>;
+  void connect(const strategies::Program& program, const RankClasses& classes, Meeters& meeters);
   void connect_receive(const Meeters& meeters, const MessageKey& key);
   void connect_joint(const strategies::Program& program, Meeters& meeters, std::uint32_t process, std::uint32_t group);
   void number_meetings(const strategies::Program& program, const std::vector<bool>& joint);
@@ -65,7 +66,7 @@ class Rendezvous {
   std::vector<std::uint32_t> roles_;                ///< by process
   std::vector<std::uint32_t> role_;                 ///< by slot
   std::vector<Slot> awaited_;
-  std::vector<std::uint32_t> first_awaited_;  ///< by slot, one more than slots
+  std::vector<std::size_t> first_awaited_;  ///< by slot, one more than slots
   std::vector<std::int64_t> duration_;
 };
 

@@ -109,7 +109,7 @@ TEST(Unfolded, EqualsTheFoldedStepToTheNanosecond) {
 TEST(Unfolded, ASlowGpuUnfoldsWhatItTouches) {
   for (const auto& [tensor, pipeline, data] : kPlans) {
     SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
-    const Scenario scenario = plan_of(tensor, pipeline, data, "1f1b", 1, "{slow_gpu: {rank: 5, factor: 0.5}}");
+    const Scenario scenario = plan_of(tensor, pipeline, data, "1f1b", 1, "{slow_gpu: {rank: 5, factor: 0.1}}");
     const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
     // Per stage: the slow rank or its peer, its tensor group, its data group, the others.
     EXPECT_LE(folded.result.classes.size(), 4U * static_cast<std::size_t>(pipeline));
