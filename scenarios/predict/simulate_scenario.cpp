@@ -33,12 +33,36 @@ double serial_ns(const strategies::Role& role, const std::vector<std::vector<sim
   return sum;
 }
 
+double operations_of(const strategies::Role& role) {
+  double operations = 0;
+  for (const strategies::Action& action : role.schedule) {
+    operations += static_cast<double>(role.blocks[action.block].operations.size());
+  }
+  return operations;
+}
+
+/// Bounds the operations of one step of all processes.
+void check_size(const Scenario& scenario, const strategies::Program& program, const sim::RankClasses& classes) {
+  constexpr double kMostOperations = 2e8;  // some minutes and 8 GB: 0.7 us and 35 bytes each, measured
+  std::vector<double> of_role;
+  for (const strategies::Role& role : program.roles) of_role.push_back(operations_of(role));
+  double operations = 0;
+  for (const sim::RankClass& each : classes.all) operations += of_role[each.role];
+  if (operations <= kMostOperations) return;
+  throw InputError(
+      fmt::format("{}: error: {} ranks one by one are {:.2g} operations, more than can be simulated\n  leave out "
+                  "--unfolded, or use fewer GPUs or microbatches\n",
+                  scenario.name, classes.size(), operations));
+}
+
 /// Without faults the ranks of a role count as alike, the slowest of them for all.
 sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program,
                             const hw_models::Cluster& cluster, const strategies::Placement& placement, bool unfolded) {
   if (!unfolded && !scenario.faults.slow_gpu) return sim::classes_by_role(program);
   sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpu);
-  return unfolded ? singles : sim::folded_by_price(program, singles, cluster, placement);
+  sim::RankClasses classes = unfolded ? singles : sim::folded_by_price(program, singles, cluster, placement);
+  check_size(scenario, program, classes);
+  return classes;
 }
 
 sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program, bool unfolded) {

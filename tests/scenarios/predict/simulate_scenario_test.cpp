@@ -106,6 +106,19 @@ TEST(Unfolded, EqualsTheFoldedStepToTheNanosecond) {
   }
 }
 
+// 16,384 ranks that each call 256 forwards and backwards of four layers.
+TEST(Unfolded, TooManyOperationsAreRefused) {
+  Scenario scenario = plan_of(8, 4, 512, "1f1b", 1);
+  scenario.training.global_batch *= 32;
+  try {
+    predict(scenario, {.unfolded = true});
+    FAIL() << "was accepted";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("plan.yaml: error: 16384 ranks one by one are "));
+    EXPECT_THAT(error.what(), HasSubstr("leave out --unfolded"));
+  }
+}
+
 TEST(Unfolded, ASlowGpuUnfoldsWhatItTouches) {
   for (const auto& [tensor, pipeline, data] : kPlans) {
     SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
