@@ -9,6 +9,7 @@
 #include "hw_models/cluster.h"
 #include "hw_models/gpu.h"
 #include "scenarios/catalog.h"
+#include "sim/rank_classes.h"
 #include "strategies/model.h"
 #include "strategies/plan.h"
 #include "strategies/training.h"
@@ -24,6 +25,11 @@ struct PriceSpec {
   std::string source;  ///< where usd_per_gpu_hour comes from
 };
 
+/// What is wrong with the machine.
+struct Faults {
+  std::optional<sim::SlowGpu> slow_gpu;
+};
+
 struct Scenario {
   std::string name;  ///< file name without folder, or "-" for standard input
   strategies::ModelSpec model;
@@ -32,6 +38,7 @@ struct Scenario {
   hw_models::ClusterSpec cluster;
   hw_models::GpuSpec gpu;
   PriceSpec price;
+  Faults faults;
   SoftwareStack software;
   std::vector<std::string> warnings;
 };

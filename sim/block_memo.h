@@ -1,4 +1,4 @@
-// What one call of a block does to its role, as a function of the state it meets. All times are relative to the
+// What one call of a block does to its process, as a function of the state it meets. All times are relative to the
 // moment the compute lane is free at entry; what a state has in common with an earlier one decides whether that one's
 // outcome can be used again:
 //

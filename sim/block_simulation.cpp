@@ -53,13 +53,17 @@ struct Place {
   std::uint32_t operation = 0;
 };
 
-/// Evaluates one role in program order: start = max(issued, lane free, what it names); all of that lies earlier in
-/// program order, except messages and joint collectives. Where one of those is missing the role stops, and others are
-/// evaluated first. If all have stopped, they look ahead: operations with unknown prerequisites are put aside.
-class RoleEvaluator {
+/// Evaluates one class of ranks in program order: start = max(issued, lane free, what it names); all of that lies
+/// earlier in program order, except messages and joint collectives. Where one of those is missing the process stops,
+/// and others are evaluated first. If all have stopped, they look ahead: operations with unknown prerequisites are put
+/// aside.
+class Process {
  public:
-  RoleEvaluator(World& world, std::uint32_t role)
-      : world_(world), role_(role), flat_(world.program, role, world.prices, world.rendezvous) {
+  Process(World& world, std::uint32_t process)
+      : world_(world),
+        process_(process),
+        role_(world.prices.classes.all[process].role),
+        flat_(world.program, process, world.prices, world.rendezvous) {
     memos_.resize(flat_.shapes.size());
     const auto steps = static_cast<std::size_t>(world.options.steps);
     exports_.resize(flat_.exports * steps);
@@ -69,11 +73,12 @@ class RoleEvaluator {
     if (world.options.records) prepare_records();
   }
 
-  /// Goes on as far as possible; true if anything happened that can help this role or another one.
+  /// Goes on as far as possible; true if anything happened that can help this process or another one.
   bool advance(bool look_ahead);
   bool finished() const { return at_end() && aside_.empty(); }
   Place place() const { return at_; }
-  RoleObservation observation();
+  std::uint32_t role() const { return role_; }
+  ClassObservation observation();
   const std::vector<OperationRecord>& records() const { return records_; }
 
  private:
@@ -91,7 +96,7 @@ class RoleEvaluator {
     return flat_.blocks[call(place).block].operations[place.operation];
   }
   Slot slot(const Place& place) const {
-    return world_.rendezvous.slot(role_, place.action, call(place).block, place.operation);
+    return world_.rendezvous.slot(process_, place.action, call(place).block, place.operation);
   }
   Moment known_by_now(Moment moment) const {
     return known(moment) ? moment : answers_[static_cast<std::size_t>(moment.time - kUnknown)];
@@ -121,8 +126,8 @@ class RoleEvaluator {
   void set_end(Moment end);
 
   World& world_;
-  std::uint32_t role_;
-  FlatRole flat_;
+  std::uint32_t process_, role_;
+  FlatProcess flat_;
   std::vector<BlockMemo> memos_;  ///< by shape
   Place at_;
   bool entered_ = false;  ///< the call at `at_` is evaluated operation by operation
@@ -132,17 +137,17 @@ class RoleEvaluator {
   std::vector<Moment> exports_;  ///< by step and place
   std::vector<Aside> aside_;     ///< in program order
   std::vector<Moment> answers_;
-  bool posted_ = false;  ///< something has been told to other roles
+  bool posted_ = false;  ///< something has been told to other processes
   std::int64_t samples_ = 0;
   Ledger ledger_;
-  RoleObservation seen_;
+  ClassObservation seen_;
   std::vector<OperationRecord> records_;
   Inputs inputs_;
   std::vector<Moment> input_moments_;
 };
 
-void RoleEvaluator::prepare_records() {
-  const strategies::Rank rank = world_.program.representatives()[role_];
+void Process::prepare_records() {
+  const strategies::Rank rank = world_.prices.classes.all[process_].representative;
   for (std::uint32_t action = 0; action < flat_.calls.size(); ++action) {
     const std::size_t operations = flat_.blocks[flat_.calls[action].block].operations.size();
     for (std::uint32_t i = 0; i < operations; ++i) {
@@ -151,7 +156,7 @@ void RoleEvaluator::prepare_records() {
   }
 }
 
-bool RoleEvaluator::advance(bool look_ahead) {
+bool Process::advance(bool look_ahead) {
   posted_ = false;
   bool happened = revisit_aside();
   while (!at_end() && !(look_ahead && posted_)) {
@@ -172,7 +177,7 @@ bool RoleEvaluator::advance(bool look_ahead) {
   return happened || posted_;
 }
 
-void RoleEvaluator::enter_call() {
+void Process::enter_call() {
   entered_ = true;
   frame_.ends.assign(flat_.blocks[call(at_).block].operations.size(), Moment{});
   needed_.clear();
@@ -182,7 +187,7 @@ void RoleEvaluator::enter_call() {
   }
 }
 
-void RoleEvaluator::leave_call() {
+void Process::leave_call() {
   entered_ = false;
   at_.operation = 0;
   if (++at_.action < flat_.calls.size()) return;
@@ -193,7 +198,7 @@ void RoleEvaluator::leave_call() {
 // ---- Block by block -------------------------------------------------------------------------------------------------
 
 /// Evaluates the whole call at once, if it is repeatable and its messages are there.
-bool RoleEvaluator::repeat_call() {
+bool Process::repeat_call() {
   const CallShape& shape = flat_.shapes[call(at_).shape];
   if (!shape.repeatable || !gather_inputs()) return false;
   apply(memos_[call(at_).shape].outcome(flat_.blocks[shape.block], shape, inputs_, world_.options.records));
@@ -202,7 +207,7 @@ bool RoleEvaluator::repeat_call() {
 }
 
 /// False while a message has not been sent.
-bool RoleEvaluator::gather_inputs() {
+bool Process::gather_inputs() {
   const CallShape& shape = flat_.shapes[call(at_).shape];
   const std::int64_t base = ledger_.compute_free();
   inputs_.clear();
@@ -227,7 +232,7 @@ bool RoleEvaluator::gather_inputs() {
   return true;
 }
 
-Moment RoleEvaluator::from(const BlockOutcome::Output& output) {
+Moment Process::from(const BlockOutcome::Output& output) {
   if (output.chain.empty() && output.tail >= 0) return input_moments_[static_cast<std::size_t>(output.tail)];
   const std::int64_t base = ledger_.compute_free();
   Cause cause = output.tail >= 0 ? input_moments_[static_cast<std::size_t>(output.tail)].cause : kNoCause;
@@ -237,7 +242,7 @@ Moment RoleEvaluator::from(const BlockOutcome::Output& output) {
   return {base + output.time, cause};
 }
 
-void RoleEvaluator::apply(const BlockOutcome& outcome) {
+void Process::apply(const BlockOutcome& outcome) {
   const CallShape& shape = flat_.shapes[call(at_).shape];
   const std::int64_t base = ledger_.compute_free();
   for (std::size_t i = 0; i < shape.lanes.size(); ++i) {
@@ -279,7 +284,7 @@ void RoleEvaluator::apply(const BlockOutcome& outcome) {
 // ---- Operation by operation -----------------------------------------------------------------------------------------
 
 /// False when the operation at `at_` cannot be evaluated yet.
-bool RoleEvaluator::evaluate_operation(bool look_ahead, bool& happened) {
+bool Process::evaluate_operation(bool look_ahead, bool& happened) {
   const FlatOperation& what = operation(at_);
   if (!issued_) {
     frame_.host.time += what.issue_ns;
@@ -297,14 +302,14 @@ bool RoleEvaluator::evaluate_operation(bool look_ahead, bool& happened) {
   return true;
 }
 
-Moment RoleEvaluator::binding_now() {
+Moment Process::binding_now() {
   Binding binding;
   for_each_prerequisite(frame_, flat_.blocks[call(at_).block], flat_.shapes[call(at_).shape], at_.operation, needed_,
                         [&](Moment moment) { binding.offer(known_by_now(moment)); });
   return binding.latest();
 }
 
-void RoleEvaluator::put_aside() {
+void Process::put_aside() {
   Aside& aside = aside_.emplace_back();
   aside.place = at_;
   aside.answer = answers_.size();
@@ -316,7 +321,7 @@ void RoleEvaluator::put_aside() {
 }
 
 /// Evaluates what can be evaluated by now of the operations put aside.
-bool RoleEvaluator::revisit_aside() {
+bool Process::revisit_aside() {
   const std::size_t before = aside_.size();
   std::erase_if(aside_, [this](const Aside& aside) {
     Binding binding;
@@ -330,7 +335,7 @@ bool RoleEvaluator::revisit_aside() {
 }
 
 /// Works out when an operation that is ready runs; false while others keep it waiting.
-bool RoleEvaluator::meet(const Place& place, Moment ready, Execution& execution) {
+bool Process::meet(const Place& place, Moment ready, Execution& execution) {
   const FlatOperation& what = operation(place);
   execution = executed(place, ready);
   if (what.meeting == Meeting::kNone) return true;
@@ -341,18 +346,22 @@ bool RoleEvaluator::meet(const Place& place, Moment ready, Execution& execution)
   }
   if (what.meeting == Meeting::kSend) return true;
   Posted latest;
+  bool for_twin = false;
   for (const Slot other : world_.rendezvous.awaited(own)) {
     const Posted& posted = world_.at(place.step, other);
     if (posted.ready == kNotYet) return false;
+    const bool twin = world_.rendezvous.role(other) == role_;
+    for_twin = posted.ready > latest.ready ? twin : for_twin || (twin && posted.ready == latest.ready);
     latest = {std::max(latest.ready, posted.ready), std::max(latest.end, posted.end)};
   }
   const bool joint = what.meeting == Meeting::kJoint;
+  if (joint && for_twin) execution.waiting = TimeKind::kStraggler;
   execution.end = joint ? latest.ready + world_.rendezvous.duration_ns(own) : std::max(ready.time, latest.end);
   execution.turn = std::clamp(latest.ready, ready.time, execution.end);
   return true;
 }
 
-Execution RoleEvaluator::executed(const Place& place, Moment ready) {
+Execution Process::executed(const Place& place, Moment ready) {
   const FlatOperation& what = operation(place);
   std::int64_t turn = ready.time;
   if (what.input) {
@@ -362,7 +371,7 @@ Execution RoleEvaluator::executed(const Place& place, Moment ready) {
   return {ready.time, turn, turn + what.duration_ns, what.waiting, what.running};
 }
 
-Moment RoleEvaluator::book(const Place& place, const Execution& execution, Cause binding) {
+Moment Process::book(const Place& place, const Execution& execution, Cause binding) {
   const FlatOperation& what = operation(place);
   const Cause cause = ledger_.book(execution, binding, what.on_compute(), counts(place.step));
   const auto step = static_cast<std::size_t>(place.step);
@@ -377,7 +386,7 @@ Moment RoleEvaluator::book(const Place& place, const Execution& execution, Cause
 }
 
 /// The operation at `at_` ends at `end`, known or not; on to the next one.
-void RoleEvaluator::set_end(Moment end) {
+void Process::set_end(Moment end) {
   const FlatOperation& what = operation(at_);
   frame_.ends[at_.operation] = end;
   frame_.lanes[static_cast<std::size_t>(what.lane)] = end;
@@ -389,7 +398,7 @@ void RoleEvaluator::set_end(Moment end) {
   issued_ = false;
 }
 
-RoleObservation RoleEvaluator::observation() {
+ClassObservation Process::observation() {
   seen_.spent = ledger_.spent();
   // A step without compute ends its window where the step before did.
   for (std::size_t k = 1; k < seen_.compute_end.size(); ++k) {
@@ -398,20 +407,20 @@ RoleObservation RoleEvaluator::observation() {
   return seen_;
 }
 
-/// Lets every role go as far as it can until all have finished.
-void evaluate(const strategies::Program& program, std::vector<RoleEvaluator>& roles) {
-  const auto sweep = [&roles](bool look_ahead) {
+/// Lets every process go as far as it can until all have finished.
+void evaluate(const strategies::Program& program, std::vector<Process>& processes) {
+  const auto sweep = [&processes](bool look_ahead) {
     bool happened = false;
-    for (RoleEvaluator& role : roles) happened |= role.advance(look_ahead);
+    for (Process& process : processes) happened |= process.advance(look_ahead);
     return happened;
   };
-  const auto finished = [](const RoleEvaluator& role) { return role.finished(); };
-  while (!std::ranges::all_of(roles, finished)) {
+  const auto finished = [](const Process& process) { return process.finished(); };
+  while (!std::ranges::all_of(processes, finished)) {
     if (sweep(false) || sweep(true)) continue;
-    const auto stuck = std::ranges::find_if_not(roles, finished);
-    throw std::runtime_error(
-        "the program hangs: " + program.roles[static_cast<std::size_t>(stuck - roles.begin())].name + " at action " +
-        std::to_string(stuck->place().action) + " operation " + std::to_string(stuck->place().operation) + ";");
+    const auto stuck = std::ranges::find_if_not(processes, finished);
+    throw std::runtime_error("the program hangs: " + program.roles[stuck->role()].name + " at action " +
+                             std::to_string(stuck->place().action) + " operation " +
+                             std::to_string(stuck->place().operation) + ";");
   }
 }
 
@@ -420,16 +429,16 @@ void evaluate(const strategies::Program& program, std::vector<RoleEvaluator>& ro
 StepResult simulate_blocks(const strategies::Program& program, const Prices& prices, const StepOptions& options) {
   if (options.steps < 2) throw std::invalid_argument("a steady step needs at least two steps");
   World world(program, prices, options);
-  std::vector<RoleEvaluator> roles;
-  roles.reserve(program.roles.size());
-  for (std::uint32_t role = 0; role < program.roles.size(); ++role) roles.emplace_back(world, role);
-  evaluate(program, roles);
+  std::vector<Process> processes;
+  processes.reserve(prices.classes.size());
+  for (std::uint32_t process = 0; process < prices.classes.size(); ++process) processes.emplace_back(world, process);
+  evaluate(program, processes);
 
-  std::vector<RoleObservation> observations;
-  for (RoleEvaluator& role : roles) observations.push_back(role.observation());
-  StepResult result = step_result(program, observations);
-  for (const RoleEvaluator& role : roles) {
-    result.records.insert(result.records.end(), role.records().begin(), role.records().end());
+  std::vector<ClassObservation> observed;
+  for (Process& process : processes) observed.push_back(process.observation());
+  StepResult result = step_result(prices.classes, observed);
+  for (const Process& process : processes) {
+    result.records.insert(result.records.end(), process.records().begin(), process.records().end());
   }
   return result;
 }

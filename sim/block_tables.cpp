@@ -56,15 +56,16 @@ CallShape completed(CallShape shape, const FlatBlock& block) {
 
 bool CallShape::names(std::uint32_t operation) const { return std::ranges::binary_search(dependents, operation); }
 
-FlatRole::FlatRole(const strategies::Program& program, std::uint32_t role, const Prices& prices,
-                   const Rendezvous& rendezvous) {
+FlatProcess::FlatProcess(const strategies::Program& program, std::uint32_t process, const Prices& prices,
+                         const Rendezvous& rendezvous) {
+  const std::uint32_t role = prices.classes.all[process].role;
   const strategies::Role& what = program.roles[role];
   for (std::uint32_t b = 0; b < what.blocks.size(); ++b) {
     FlatBlock& block = blocks.emplace_back();
     for (std::uint32_t i = 0; i < what.blocks[b].operations.size(); ++i) {
       const strategies::Operation& operation = what.blocks[b].operations[i];
       block.operations.push_back(
-          flat(operation, prices.at(role, b, {i}), rendezvous.meeting(role, b, i), prices.input_samples_per_ns > 0));
+          flat(operation, prices.at(process, b, {i}), rendezvous.meeting(role, b, i), prices.input_samples_per_ns > 0));
       block.operations.back().first_after = static_cast<std::uint32_t>(block.after.size());
       for (const strategies::OperationId earlier : operation.after) block.after.push_back(earlier.value);
     }

@@ -1,4 +1,5 @@
-// A role as simulate_blocks reads it: its blocks flattened, every action with the operations of others it needs.
+// A class of ranks as simulate_blocks reads it: its blocks flattened, every action with the operations of others it
+// needs.
 #pragma once
 
 #include <array>
@@ -57,8 +58,9 @@ struct FlatCall {
   std::vector<Needed> needed;      ///< by dependent
 };
 
-struct FlatRole {
-  FlatRole(const strategies::Program& program, std::uint32_t role, const Prices& prices, const Rendezvous& rendezvous);
+struct FlatProcess {
+  FlatProcess(const strategies::Program& program, std::uint32_t process, const Prices& prices,
+              const Rendezvous& rendezvous);
 
   std::vector<FlatBlock> blocks;
   std::vector<CallShape> shapes;
@@ -67,7 +69,7 @@ struct FlatRole {
   std::uint32_t operations = 0;
 };
 
-/// Where a role stands while a block is evaluated in program order.
+/// Where a process stands while a block is evaluated in program order.
 struct Frame {
   std::array<Moment, strategies::kLanes> lanes;
   Moment host;

@@ -1,8 +1,10 @@
 #include "sim/breakdown.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 #include <variant>
 
 namespace sim {
@@ -55,7 +57,7 @@ void settle(Breakdown& spent, std::int64_t step_ns) {
     of(TimeKind::kBubble) += missing;
     return;
   }
-  for (const TimeKind kind : {TimeKind::kBubble, TimeKind::kImbalance, TimeKind::kExposedPipeline,
+  for (const TimeKind kind : {TimeKind::kBubble, TimeKind::kImbalance, TimeKind::kStraggler, TimeKind::kExposedPipeline,
                               TimeKind::kExposedData, TimeKind::kExposedTensor, TimeKind::kExposedContext,
                               TimeKind::kExposedExpert, TimeKind::kDataStall, TimeKind::kHost}) {
     const std::int64_t taken = std::min(of(kind), -missing);
@@ -65,55 +67,83 @@ void settle(Breakdown& spent, std::int64_t step_ns) {
   of(TimeKind::kOther) += missing;
 }
 
-/// Divides the time spent waiting for other stages into data stall, imbalance and bubble.
-void divide_waiting(std::vector<RoleResult>& roles, std::int64_t step_ns) {
-  constexpr auto kBubble = static_cast<std::size_t>(TimeKind::kBubble);
-  constexpr auto kImbalance = static_cast<std::size_t>(TimeKind::kImbalance);
-  constexpr auto kStall = static_cast<std::size_t>(TimeKind::kDataStall);
+std::int64_t& spent_on(Breakdown& breakdown, TimeKind kind) { return breakdown[static_cast<std::size_t>(kind)]; }
+
+/// What of the time waiting for other stages is the input pipeline's goes to data stall; the rest to bubble.
+void divide_stall(std::vector<ClassResult>& results) {
   std::int64_t longest_stall = 0;
-  for (const RoleResult& role : roles) longest_stall = std::max(longest_stall, role.breakdown[kStall]);
-  std::int64_t most_work = 0;
-  for (RoleResult& role : roles) {
-    std::int64_t& waiting = role.breakdown[kBubble];
-    waiting += role.breakdown[kImbalance];
-    role.breakdown[kImbalance] = 0;
-    const std::int64_t starved = std::clamp(longest_stall - role.breakdown[kStall], std::int64_t{0}, waiting);
-    role.breakdown[kStall] += starved;
+  for (ClassResult& each : results)
+    longest_stall = std::max(longest_stall, spent_on(each.breakdown, TimeKind::kDataStall));
+  for (ClassResult& each : results) {
+    std::int64_t& waiting = spent_on(each.breakdown, TimeKind::kBubble);
+    std::int64_t& stall = spent_on(each.breakdown, TimeKind::kDataStall);
+    waiting += std::exchange(spent_on(each.breakdown, TimeKind::kImbalance), 0);
+    const std::int64_t starved = std::clamp(longest_stall - stall, std::int64_t{0}, waiting);
+    stall += starved;
     waiting -= starved;
-    most_work = std::max(most_work, step_ns - waiting - role.breakdown[kStall]);
-  }
-  for (RoleResult& role : roles) {
-    const std::int64_t idle = role.breakdown[kBubble];
-    const std::int64_t work = step_ns - idle - role.breakdown[kStall];
-    role.breakdown[kImbalance] = std::min(idle, most_work - work);
-    role.breakdown[kBubble] -= role.breakdown[kImbalance];
   }
 }
 
-/// Ranks per role in lowest terms: a mean does not change, and the sums stay far from the 64-bit limit.
-std::vector<std::int64_t> weights_by_role(const strategies::Program& program) {
-  std::vector<std::int64_t> weights(program.roles.size());
-  for (const std::uint32_t role : program.role_of_rank) ++weights[role];
+/// Time not spent waiting, `waiting` still in bubble.
+std::int64_t work_of(Breakdown& breakdown, std::int64_t step_ns) {
+  return step_ns - spent_on(breakdown, TimeKind::kBubble) - spent_on(breakdown, TimeKind::kDataStall) -
+         spent_on(breakdown, TimeKind::kStraggler);
+}
+
+std::int64_t lost_to_slowness(Breakdown& breakdown, double speed) {
+  const std::int64_t kernels = spent_on(breakdown, TimeKind::kCompute) + spent_on(breakdown, TimeKind::kRecompute) +
+                               spent_on(breakdown, TimeKind::kOptimizer);
+  return std::llround((1 - speed) * static_cast<double>(kernels));
+}
+
+/// Divides the time spent waiting for other stages into data stall, imbalance, straggler and bubble.
+void divide_waiting(const RankClasses& classes, std::vector<ClassResult>& results, std::int64_t step_ns) {
+  divide_stall(results);
+  std::int64_t most_work = 0, most_sound = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::int64_t work = work_of(results[i].breakdown, step_ns);
+    most_work = std::max(most_work, work);
+    most_sound = std::max(most_sound, work - lost_to_slowness(results[i].breakdown, classes.all[i].speed));
+  }
+  for (ClassResult& each : results) {
+    std::int64_t& bubble = spent_on(each.breakdown, TimeKind::kBubble);
+    const std::int64_t work = work_of(each.breakdown, step_ns);
+    const std::int64_t lacking = std::min(bubble, most_work - work);
+    const std::int64_t imbalance = std::clamp(most_sound - work, std::int64_t{0}, lacking);
+    spent_on(each.breakdown, TimeKind::kImbalance) = imbalance;
+    spent_on(each.breakdown, TimeKind::kStraggler) += lacking - imbalance;
+    bubble -= lacking;
+  }
+}
+
+/// Ranks per class in lowest terms: a mean does not change, and the sums stay far from the 64-bit limit.
+std::vector<std::int64_t> weights_of(const RankClasses& classes) {
+  std::vector<std::int64_t> weights;
+  for (const RankClass& each : classes.all) weights.push_back(each.ranks);
   std::int64_t divisor = 0;
   for (const std::int64_t weight : weights) divisor = std::gcd(divisor, weight);
   for (std::int64_t& weight : weights) weight /= std::max<std::int64_t>(1, divisor);
   return weights;
 }
 
-/// Mean over ranks. Rounds the running sum over kinds, so that the kinds' sum is exact.
-Breakdown mean_over_ranks(const strategies::Program& program, const std::vector<RoleResult>& roles) {
-  const std::vector<std::int64_t> weights = weights_by_role(program);
+/// Mean over ranks. Rounds the running sum over kinds down, so that the kinds' sum is exact and order is of no account.
+Breakdown mean_over_ranks(const RankClasses& classes, const std::vector<ClassResult>& results) {
+  const std::vector<std::int64_t> weights = weights_of(classes);
   const std::int64_t all = std::max<std::int64_t>(1, std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
   Breakdown mean{};
   std::int64_t whole = 0, part = 0;  // the running mean: whole + part / all
   for (std::size_t kind = 0; kind < mean.size(); ++kind) {
     const std::int64_t before = whole;
-    for (std::size_t role = 0; role < roles.size(); ++role) {
-      const std::int64_t ns = roles[role].breakdown[kind];
-      whole += weights[role] * (ns / all);
-      part += weights[role] * (ns % all);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const std::int64_t ns = results[i].breakdown[kind];
+      whole += weights[i] * (ns / all);
+      part += weights[i] * (ns % all);
       whole += part / all;
       part %= all;
+    }
+    if (part < 0) {
+      part += all;
+      --whole;
     }
     mean[kind] = whole - before;
   }
@@ -192,23 +222,24 @@ int Ledger::chain(std::int64_t begin, Moment moment, std::vector<Stretch>& into)
   return -1;
 }
 
-StepResult step_result(const strategies::Program& program, std::span<const RoleObservation> roles) {
+StepResult step_result(const RankClasses& classes, std::span<const ClassObservation> observed) {
   StepResult result;
   std::int64_t last = 0;
   std::int64_t before = 0;
-  for (const RoleObservation& role : roles) {
-    last = std::max(last, role.step_end.back());
-    before = std::max(before, role.step_end[role.step_end.size() - 2]);
+  for (const ClassObservation& each : observed) {
+    last = std::max(last, each.step_end.back());
+    before = std::max(before, each.step_end[each.step_end.size() - 2]);
   }
   result.step_ns = last - before;
-  for (const RoleObservation& role : roles) {
-    RoleResult& of_role = result.roles.emplace_back();
-    of_role.step_end_ns = role.step_end.back();
-    of_role.breakdown = role.spent;
-    settle(of_role.breakdown, result.step_ns);
+  for (const ClassObservation& each : observed) {
+    ClassResult& of_class = result.of_class.emplace_back();
+    of_class.step_end_ns = each.step_end.back();
+    of_class.breakdown = each.spent;
+    settle(of_class.breakdown, result.step_ns);
   }
-  divide_waiting(result.roles, result.step_ns);
-  result.mean = mean_over_ranks(program, result.roles);
+  divide_waiting(classes, result.of_class, result.step_ns);
+  result.mean = mean_over_ranks(classes, result.of_class);
+  result.classes = classes;
   return result;
 }
 

@@ -3,10 +3,12 @@
 // in progress, the time is its; before it started, the time belongs to what bound *its* start, and so on backwards.
 //
 //   message in flight -> exposed_pipeline     message not sent yet, or a collective waiting for another role -> waiting
+//   a collective waiting for a rank of its own role -> straggler
 //   collective        -> by its lane          host issuing -> host              input pipeline -> data_stall
 //
 // Waiting for other stages is divided when the step is known: what a rank lacks to the busiest rank's work it would
-// idle with any schedule and any number of microbatches -> imbalance; the rest -> bubble.
+// idle with any schedule and any number of microbatches -> imbalance, or straggler as far as the busiest one's work
+// would be less at full speed; the rest -> bubble.
 //
 // Among prerequisites that end at the same time the first counts, in this order: predecessor on the lane, `after`,
 // CrossDependence, the host, everything issued (for a host operation that drains).
@@ -17,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/rank_classes.h"
 #include "sim/step_result.h"
 #include "strategies/program/program.h"
 
@@ -64,7 +67,7 @@ struct Stretch {
   TimeKind kind = TimeKind::kOther;
 };
 
-/// Books the operations of one role, those of the compute lane in order.
+/// Books the operations of one process, those of the compute lane in order.
 class Ledger {
  public:
   /// `compute_free`: since when the compute lane is free.
@@ -103,21 +106,23 @@ class Ledger {
   std::vector<Deferred> deferred_;
 };
 
-/// What a simulation observed of one role.
-struct RoleObservation {
+/// What a simulation observed of one process.
+struct ClassObservation {
   std::vector<std::int64_t> step_end;     ///< by step: end of its last operation
   std::vector<std::int64_t> compute_end;  ///< by step: end of its last operation on the compute lane
   Breakdown spent{};                      ///< from compute_end of the last step but one to compute_end of the last
 };
 
 /// Equations, k = last step:
-///   step_ns           = max over roles of step_end(k) - max over roles of step_end(k - 1)
-///   a role's window   = compute_end(k) - compute_end(k - 1), what `spent` sums to
+///   step_ns           = max over classes of step_end(k) - max over classes of step_end(k - 1)
+///   a class's window  = compute_end(k) - compute_end(k - 1), what `spent` sums to
 /// In the steady state both are equal. Before it, the difference goes to `bubble`; a window longer than the step is
-/// shortened from its idle times, bubble first. Then, over the roles r:
-///   stall(r)     = own stall + what of waiting(r) the longest stall of any role accounts for: its stage waits with it
-///   work(r)      = step_ns - waiting(r) - stall(r)
-///   imbalance(r) = min(waiting(r), max work - work(r)),   bubble(r) = waiting(r) - imbalance(r)
-StepResult step_result(const strategies::Program& program, std::span<const RoleObservation> roles);
+/// shortened from its idle times, bubble first. Then, over the classes r:
+///   stall(r)     = own stall + what of waiting(r) the longest stall of any class accounts for: its stage waits with it
+///   work(r)      = step_ns - waiting(r) - stall(r) - straggler(r)
+///   sound(r)     = work(r) - (1 - speed(r)) * (compute(r) + recompute(r) + optimizer(r)): its work at full speed
+///   lacking(r)   = min(waiting(r), max work - work(r)),   bubble(r) = waiting(r) - lacking(r)
+///   imbalance(r) = what of lacking(r) lies below max sound - work(r); the rest is added to straggler(r)
+StepResult step_result(const RankClasses& classes, std::span<const ClassObservation> observed);
 
 }  // namespace sim

@@ -35,23 +35,28 @@ hw_models::Operation operation_of(strategies::CollectiveKind kind) {
 
 }  // namespace
 
-CollectivePrices::CollectivePrices(const strategies::Program& program, const strategies::Placement& placement,
-                                   const hw_models::Network& network, std::vector<int> rank_of_gpu)
-    : program_(program), placement_(placement), network_(network), rank_of_gpu_(std::move(rank_of_gpu)) {}
+CollectivePrices::CollectivePrices(const strategies::Program& program, const RankClasses& classes,
+                                   const strategies::Placement& placement, const hw_models::Network& network,
+                                   std::vector<int> rank_of_gpu)
+    : program_(program),
+      classes_(classes),
+      placement_(placement),
+      network_(network),
+      rank_of_gpu_(std::move(rank_of_gpu)) {}
 
-CollectiveEstimate CollectivePrices::of(const strategies::Collective& collective, std::uint32_t role) {
+CollectiveEstimate CollectivePrices::of(const strategies::Collective& collective, std::uint32_t process) {
   if (collective.algorithm != "auto") {
     throw std::invalid_argument("collective algorithm '" + collective.algorithm + "' is not modelled: use auto");
   }
   const Bytes bytes = collective.member_bytes.empty() ? collective.bytes : std::ranges::max(collective.member_bytes);
-  const auto key = std::make_tuple(role, collective.group, collective.kind, bytes);
-  if (const auto known = by_role_.find(key); known != by_role_.end()) return known->second;
+  const auto key = std::make_tuple(process, collective.group, collective.kind, bytes);
+  if (const auto known = by_class_.find(key); known != by_class_.end()) return known->second;
   CollectiveEstimate slowest;
-  for (const GroupLayout& layout : layouts(collective.group, role)) {
+  for (const GroupLayout& layout : layouts(collective.group, process)) {
     const CollectiveEstimate estimate = on(collective.kind, bytes, layout);
     if (estimate.time >= slowest.time) slowest = estimate;
   }
-  return by_role_.emplace(key, slowest).first->second;
+  return by_class_.emplace(key, slowest).first->second;
 }
 
 CollectiveEstimate CollectivePrices::on(Kind kind, Bytes bytes, const GroupLayout& layout) {
@@ -60,54 +65,57 @@ CollectiveEstimate CollectivePrices::on(Kind kind, Bytes bytes, const GroupLayou
   return by_layout_.emplace(key, network_.collective(operation_of(kind), bytes, layout)).first->second;
 }
 
-const CollectivePrices::Layouts& CollectivePrices::layouts(GroupId group, std::uint32_t role) {
+const CollectivePrices::Layouts& CollectivePrices::layouts(GroupId group, std::uint32_t process) {
   auto family = families_.find(group);
-  if (family == families_.end()) family = families_.emplace(group, layouts_by_role(group)).first;
-  const Layouts& found = family->second[role];
+  if (family == families_.end()) family = families_.emplace(group, layouts_by_class(group)).first;
+  const Layouts& found = family->second[process];
   if (!found.empty()) return found;
-  throw std::invalid_argument("role '" + program_.roles[role].name + "' is in no group of '" +
+  throw std::invalid_argument("role '" + program_.roles[classes_.all[process].role].name + "' is in no group of '" +
                               program_.groups[group.value].name + "'");
 }
 
-std::vector<CollectivePrices::Layouts> CollectivePrices::layouts_by_role(GroupId group) const {
+std::vector<CollectivePrices::Layouts> CollectivePrices::layouts_by_class(GroupId group) const {
   const auto groups = strategies::placed_groups(program_, group, placement_);
   const auto layouts = network_.layouts(groups);
-  std::vector<Layouts> by_role(program_.roles.size());
-  std::vector<std::size_t> last_seen(program_.roles.size(), groups.size());
+  std::vector<Layouts> by_class(classes_.size());
+  std::vector<std::size_t> last_seen(classes_.size(), groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (const int gpu : groups[g]) {
       const auto rank = static_cast<std::size_t>(rank_of_gpu_[static_cast<std::size_t>(gpu)]);
-      const std::uint32_t role = program_.role_of_rank[rank];
-      if (std::exchange(last_seen[role], g) != g) by_role[role].insert(layouts[g]);
+      const std::uint32_t process = classes_.of_rank[rank];
+      if (std::exchange(last_seen[process], g) != g) by_class[process].insert(layouts[g]);
     }
   }
-  return by_role;
+  return by_class;
 }
 
-SendPrices::SendPrices(const strategies::Program& program, const hw_models::Cluster& cluster,
-                       const strategies::Placement& placement, const hw_models::Network& network)
-    : program_(program), cluster_(cluster), placement_(placement), network_(network) {
+SendPrices::SendPrices(const strategies::Program& program, const RankClasses& classes,
+                       const hw_models::Cluster& cluster, const strategies::Placement& placement,
+                       const hw_models::Network& network)
+    : program_(program), classes_(classes), cluster_(cluster), placement_(placement), network_(network) {
   ranks_of_role_.resize(program.roles.size());
   for (int rank = 0; rank < program.ranks(); ++rank) {
     ranks_of_role_[program.role_of_rank[static_cast<std::size_t>(rank)]].push_back(Rank{rank});
   }
 }
 
-Seconds SendPrices::of(const strategies::Send& send, std::uint32_t role) {
+Seconds SendPrices::of(const strategies::Send& send, std::uint32_t process) {
   Seconds slowest{};
-  for (const Path& path : paths(role, send.virtual_stage)) {
+  for (const Path& path : paths(process, send.virtual_stage)) {
     slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers));
   }
   return slowest;
 }
 
-const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t role, int virtual_stage) {
+const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t process, int virtual_stage) {
+  const std::uint32_t role = classes_.all[process].role;
   const auto key = std::make_pair(role, virtual_stage);
-  const auto known = paths_.find(key);
-  return known != paths_.end() ? known->second : paths_.emplace(key, find_paths(role, virtual_stage)).first->second;
+  auto known = paths_.find(key);
+  if (known == paths_.end()) known = paths_.emplace(key, find_paths(role, virtual_stage)).first;
+  return known->second[process];
 }
 
-std::vector<SendPrices::Path> SendPrices::find_paths(std::uint32_t role, int virtual_stage) const {
+SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) const {
   const auto gpu_of = [&](Rank rank) { return placement_.gpu[static_cast<std::size_t>(rank.value)]; };
   std::vector<Path> all;
   std::map<int, int> messages_on_nic;
@@ -116,13 +124,15 @@ std::vector<SendPrices::Path> SendPrices::find_paths(std::uint32_t role, int vir
     if (leaves_domain(path)) ++messages_on_nic[cluster_.nic_of(path.from)];
     all.push_back(path);
   }
-  std::map<Likeness, Path> distinct;
-  for (Path& path : all) {
+  std::map<std::pair<std::uint32_t, Likeness>, Path> distinct;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Path& path = all[i];
     if (leaves_domain(path)) path.sharers = messages_on_nic[cluster_.nic_of(path.from)];
-    distinct.emplace(likeness(path), path);
+    const Rank rank = ranks_of_role_[role][i];
+    distinct.emplace(std::pair(classes_.of_rank[static_cast<std::size_t>(rank.value)], likeness(path)), path);
   }
-  std::vector<Path> found;
-  for (const auto& [unused, path] : distinct) found.push_back(path);
+  Paths found(classes_.size());
+  for (const auto& [of, path] : distinct) found[of.first].push_back(path);
   return found;
 }
 

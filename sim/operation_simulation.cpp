@@ -34,7 +34,7 @@ struct Posted {
   std::int64_t end = kNotYet;    ///< send: arrival
 };
 
-/// What all roles share.
+/// What all processes share.
 struct World {
   World(const strategies::Program& the_program, const Prices& the_prices, int the_steps, const LaneEngines& the_engines)
       : program(the_program),
@@ -62,14 +62,22 @@ struct World {
     Slot slot = 0;
   };
   std::vector<std::vector<Waiting>> waiting;  ///< by step and slot: who waits for that one
-  std::vector<Posted> met;                    ///< by global operation: when a meeting's own turn came, and its end
+  struct Met {
+    Posted at;              ///< when its own turn came, and its end
+    bool for_twin = false;  ///< the last to come was of the same role
+  };
+  std::vector<Met> met;  ///< by global operation
 };
 
-/// One role in virtual time: starts what its interpreter says and notes when and why.
-class RoleProcess final : public strategies::Backend {
+/// One class of ranks in virtual time: starts what its interpreter says and notes when and why.
+class ClassProcess final : public strategies::Backend {
  public:
-  RoleProcess(World& world, std::uint32_t role, std::uint64_t first_operation)
-      : world_(world), role_(role), what_(world.program.roles[role]), first_(first_operation) {
+  ClassProcess(World& world, std::uint32_t process, std::uint64_t first_operation)
+      : world_(world),
+        process_(process),
+        role_(world.prices.classes.all[process].role),
+        what_(world.program.roles[role_]),
+        first_(first_operation) {
     for (const strategies::Action& action : what_.schedule) {
       offsets_.push_back(operations_);
       operations_ += what_.blocks[action.block].operations.size();
@@ -83,10 +91,11 @@ class RoleProcess final : public strategies::Backend {
     seen_.step_end.resize(static_cast<std::size_t>(world.steps));
     seen_.compute_end.resize(static_cast<std::size_t>(world.steps));
     interpreter_ =
-        std::make_unique<strategies::RankInterpreter>(world.program, role, world.steps, *this, world.engines);
+        std::make_unique<strategies::RankInterpreter>(world.program, role_, world.steps, *this, world.engines);
   }
 
   std::uint64_t operations() const { return operations_ * static_cast<std::uint64_t>(world_.steps); }
+  std::uint32_t role() const { return role_; }
   void begin() { interpreter_->begin(); }
   const strategies::RankInterpreter& interpreter() const { return *interpreter_; }
 
@@ -98,7 +107,7 @@ class RoleProcess final : public strategies::Backend {
   void start(const OperationInstance& instance) override;
   void handle(EventId event);
 
-  RoleObservation observation();
+  ClassObservation observation();
   void append_records(std::vector<OperationRecord>& records) const;
 
  private:
@@ -107,7 +116,7 @@ class RoleProcess final : public strategies::Backend {
     return block(i.action).operations[i.operation.value];
   }
   const OperationPrice& price(const OperationInstance& i) const {
-    return world_.prices.at(role_, what_.schedule[i.action].block, i.operation);
+    return world_.prices.at(process_, what_.schedule[i.action].block, i.operation);
   }
   std::size_t index(const OperationInstance& i) const {
     return static_cast<std::size_t>(i.step) * operations_ + offsets_[i.action] + i.operation.value;
@@ -120,7 +129,7 @@ class RoleProcess final : public strategies::Backend {
   void complete(const OperationInstance& instance);
 
   World& world_;
-  std::uint32_t role_;
+  std::uint32_t process_, role_;
   const strategies::Role& what_;
   std::uint64_t first_;               ///< global index of its first operation
   std::size_t operations_ = 0;        ///< of one step
@@ -134,10 +143,10 @@ class RoleProcess final : public strategies::Backend {
   std::array<Moment, strategies::kLanes> lane_free_, engine_free_;
   std::int64_t samples_ = 0;
   Ledger ledger_;
-  RoleObservation seen_;
+  ClassObservation seen_;
 };
 
-OperationInstance RoleProcess::instance(std::size_t index) const {
+OperationInstance ClassProcess::instance(std::size_t index) const {
   const std::size_t within = index % operations_;
   // The last action that starts at or before; empty actions share their start with the next one.
   const auto after = std::ranges::upper_bound(offsets_, within);
@@ -147,7 +156,7 @@ OperationInstance RoleProcess::instance(std::size_t index) const {
 }
 
 /// Which prerequisite ended last, from what has been observed.
-Moment RoleProcess::binding(const OperationInstance& i) const {
+Moment ClassProcess::binding(const OperationInstance& i) const {
   const strategies::Operation& what = operation(i);
   Binding binding;
   binding.offer(lane_free_[static_cast<std::size_t>(what.lane)]);
@@ -174,7 +183,7 @@ Moment RoleProcess::binding(const OperationInstance& i) const {
   return binding.latest();
 }
 
-void RoleProcess::start(const OperationInstance& i) {
+void ClassProcess::start(const OperationInstance& i) {
   const std::int64_t now = world_.engine.now();
   const std::size_t at = index(i);
   const Moment bound = binding(i);
@@ -183,7 +192,7 @@ void RoleProcess::start(const OperationInstance& i) {
   bindings_[at] = bound.cause;
   const Meeting meeting = world_.rendezvous.meeting(role_, what_.schedule[i.action].block, i.operation.value);
   if (meeting != Meeting::kNone) return meet(i, meeting);
-  Posted& met = world_.met[first_ + at];
+  Posted& met = world_.met[first_ + at].at;
   met = {now, now + price(i).duration_ns};
   const Host* host = std::get_if<Host>(&operation(i).work);
   if (host != nullptr && host->reason == HostReason::kInput) {
@@ -194,13 +203,13 @@ void RoleProcess::start(const OperationInstance& i) {
   world_.engine.at(met.end, Events::completed(first_ + at));
 }
 
-void RoleProcess::meet(const OperationInstance& i, Meeting meeting) {
+void ClassProcess::meet(const OperationInstance& i, Meeting meeting) {
   const std::int64_t now = world_.engine.now();
   const std::uint64_t global = first_ + index(i);
-  const Slot slot = world_.rendezvous.slot(role_, i.action, what_.schedule[i.action].block, i.operation.value);
+  const Slot slot = world_.rendezvous.slot(process_, i.action, what_.schedule[i.action].block, i.operation.value);
   if (meeting != Meeting::kReceive) world_.board[world_.at(i.step, slot)] = {now, now + price(i).duration_ns};
   if (meeting == Meeting::kSend) {
-    world_.met[global] = {now, now + price(i).duration_ns};
+    world_.met[global].at = {now, now + price(i).duration_ns};
     world_.engine.at(now + price(i).duration_ns, Events::completed(global));
   } else {
     for (const Slot other : world_.rendezvous.awaited(slot)) {
@@ -213,36 +222,40 @@ void RoleProcess::meet(const OperationInstance& i, Meeting meeting) {
 }
 
 /// Schedules the end of a receive or joint collective once everyone it waits for has come.
-void RoleProcess::settle_meeting(const World::Waiting& waiting) {
-  Posted& met = world_.met[waiting.operation];
+void ClassProcess::settle_meeting(const World::Waiting& waiting) {
+  auto& [met, for_twin] = world_.met[waiting.operation];
   if (met.end != kNotYet) return;
   const std::span<const Slot> awaited = world_.rendezvous.awaited(waiting.slot);
   Posted latest;
+  bool twin_last = false;
   for (const Slot other : awaited) {
     const Posted& posted = world_.board[world_.at(waiting.step, other)];
     if (posted.ready == kNotYet) return;
+    const bool twin = world_.rendezvous.role(other) == world_.rendezvous.role(waiting.slot);
+    twin_last = posted.ready > latest.ready ? twin : twin_last || (twin && posted.ready == latest.ready);
     latest = {std::max(latest.ready, posted.ready), std::max(latest.end, posted.end)};
   }
   const std::int64_t joint = world_.rendezvous.duration_ns(waiting.slot);
   const std::int64_t now = world_.engine.now();
   const bool receive = awaited.size() == 1 && awaited.front() != waiting.slot;
+  for_twin = twin_last;
   met.ready = latest.ready;
   met.end = receive ? std::max(now, latest.end) : now + joint;
   world_.engine.at(met.end, Events::completed(waiting.operation));
 }
 
-Execution RoleProcess::executed(const OperationInstance& i) const {
-  const Posted& met = world_.met[first_ + index(i)];
+Execution ClassProcess::executed(const OperationInstance& i) const {
+  const auto& [met, for_twin] = world_.met[first_ + index(i)];
   const std::int64_t begin = begins_[index(i)];
   Execution result{begin, std::clamp(met.ready, begin, met.end), met.end, TimeKind::kOther, running_kind(operation(i))};
   const Meeting meeting = world_.rendezvous.meeting(role_, what_.schedule[i.action].block, i.operation.value);
   if (meeting == Meeting::kReceive) result.waiting = TimeKind::kBubble;
-  if (meeting == Meeting::kJoint) result.waiting = TimeKind::kImbalance;
+  if (meeting == Meeting::kJoint) result.waiting = for_twin ? TimeKind::kStraggler : TimeKind::kImbalance;
   if (result.running == TimeKind::kHost) result.waiting = TimeKind::kDataStall;
   return result;
 }
 
-void RoleProcess::complete(const OperationInstance& i) {
+void ClassProcess::complete(const OperationInstance& i) {
   const std::size_t at = index(i);
   const Execution done = executed(i);
   const Lane lane = operation(i).lane;
@@ -260,7 +273,7 @@ void RoleProcess::complete(const OperationInstance& i) {
   if (on_compute) seen_.compute_end[step] = done.end;
 }
 
-void RoleProcess::handle(EventId event) {
+void ClassProcess::handle(EventId event) {
   const OperationInstance i = instance(static_cast<std::size_t>(event / 2 - first_));
   if (event == Events::issued(first_ + index(i))) {
     interpreter_->issued(i);
@@ -270,7 +283,7 @@ void RoleProcess::handle(EventId event) {
   }
 }
 
-RoleObservation RoleProcess::observation() {
+ClassObservation ClassProcess::observation() {
   seen_.spent = ledger_.spent();
   // A step without compute ends its window where the step before did.
   for (std::size_t k = 1; k < seen_.compute_end.size(); ++k) {
@@ -279,19 +292,19 @@ RoleObservation RoleProcess::observation() {
   return seen_;
 }
 
-void RoleProcess::append_records(std::vector<OperationRecord>& records) const {
-  const strategies::Rank rank = world_.program.representatives()[role_];
+void ClassProcess::append_records(std::vector<OperationRecord>& records) const {
+  const strategies::Rank rank = world_.prices.classes.all[process_].representative;
   for (std::size_t at = operations_ * static_cast<std::size_t>(world_.steps - 1); at < ends_.size(); ++at) {
     records.push_back({rank, instance(at), begins_[at], ends_[at].time});
   }
 }
 
-std::string hanging(const strategies::Program& program, const std::vector<std::unique_ptr<RoleProcess>>& processes) {
+std::string hanging(const strategies::Program& program, const std::vector<std::unique_ptr<ClassProcess>>& processes) {
   std::string text = "the program hangs:";
-  for (std::size_t role = 0; role < processes.size(); ++role) {
-    if (processes[role]->interpreter().finished()) continue;
-    const auto outstanding = processes[role]->interpreter().outstanding();
-    text += " " + program.roles[role].name;
+  for (const auto& process : processes) {
+    if (process->interpreter().finished()) continue;
+    const auto outstanding = process->interpreter().outstanding();
+    text += " " + program.roles[process->role()].name;
     if (!outstanding.empty()) {
       text += " at action " + std::to_string(outstanding.front().action) + " operation " +
               std::to_string(outstanding.front().operation.value);
@@ -307,10 +320,10 @@ StepResult simulate_operations(const strategies::Program& program, const Prices&
                                const LaneEngines& engines) {
   if (options.steps < 2) throw std::invalid_argument("a steady step needs at least two steps");
   World world(program, prices, options.steps, engines);
-  std::vector<std::unique_ptr<RoleProcess>> processes;
+  std::vector<std::unique_ptr<ClassProcess>> processes;
   std::vector<std::uint64_t> first{0};
-  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-    processes.push_back(std::make_unique<RoleProcess>(world, role, first.back()));
+  for (std::uint32_t process = 0; process < prices.classes.size(); ++process) {
+    processes.push_back(std::make_unique<ClassProcess>(world, process, first.back()));
     first.push_back(first.back() + processes.back()->operations());
   }
   world.met.resize(first.back());
@@ -323,9 +336,9 @@ StepResult simulate_operations(const strategies::Program& program, const Prices&
       std::ranges::all_of(processes, [](const auto& process) { return process->interpreter().finished(); });
   if (!finished) throw std::runtime_error(hanging(program, processes));
 
-  std::vector<RoleObservation> observations;
-  for (const auto& process : processes) observations.push_back(process->observation());
-  StepResult result = step_result(program, observations);
+  std::vector<ClassObservation> observed;
+  for (const auto& process : processes) observed.push_back(process->observation());
+  StepResult result = step_result(prices.classes, observed);
   if (options.records) {
     for (const auto& process : processes) process->append_records(result.records);
   }

@@ -1,6 +1,7 @@
-// duration of compute:    kernel_cost at the sustained clock of the job's slowest GPU + software.kernel_gap
-// duration of collective: Network::collective on the worst layout among the groups that hold ranks of the role
-// duration of send:       Network::send, the worst over the ranks of the role
+// duration of compute:    kernel_cost at the sustained clock of the job's slowest GPU / speed of the class
+//                         + software.kernel_gap
+// duration of collective: Network::collective on the worst layout among the groups that hold ranks of the class
+// duration of send:       Network::send, the worst over the ranks of the class
 // issue:                  software.kernel_launch, software.collective_launch (and collective_member for every member of
 //                         its group when the job spans nodes; around a sharded optimizer's instead shard_copy for
 //                         every member and tensor); one launch for a whole graph block
@@ -9,8 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -74,7 +78,7 @@ Seconds host_time(strategies::HostReason reason, const hw_models::SoftwareSpec& 
   throw std::invalid_argument("unknown host reason");
 }
 
-/// Prices one operation of one role.
+/// Prices one operation of one class.
 struct Pricing {
   const strategies::Program& program;
   bool spans_nodes = false;
@@ -83,7 +87,8 @@ struct Pricing {
   KernelPrices& kernels;
   CollectivePrices& collectives;
   SendPrices& sends;
-  std::uint32_t role = 0;
+  std::uint32_t process = 0;
+  double speed = 1;  ///< of kernels
 
   std::int64_t launch_ns(Seconds launch) const { return nanoseconds(launch / host_speed); }
 
@@ -105,17 +110,17 @@ struct Pricing {
   OperationPrice operator()(const strategies::Compute& compute) const {
     const hw_models::KernelCost& cost = kernels.of(compute.kernel);
     return {.issue_ns = launch_ns(software.kernel_launch),
-            .duration_ns = nanoseconds(cost.time + software.kernel_gap),
+            .duration_ns = nanoseconds(cost.time / speed + software.kernel_gap),
             .flops = cost.flops.value()};
   }
   OperationPrice operator()(const strategies::Collective& collective) const {
-    const CollectiveEstimate estimate = collectives.of(collective, role);
+    const CollectiveEstimate estimate = collectives.of(collective, process);
     return {.issue_ns = launch_ns(software.collective_launch),
             .duration_ns = nanoseconds(estimate.time),
             .algorithm = estimate.algorithm};
   }
   OperationPrice operator()(const strategies::Send& send) const {
-    return {.issue_ns = launch_ns(software.collective_launch), .duration_ns = nanoseconds(sends.of(send, role))};
+    return {.issue_ns = launch_ns(software.collective_launch), .duration_ns = nanoseconds(sends.of(send, process))};
   }
   OperationPrice operator()(const strategies::Receive&) const {
     return {.issue_ns = launch_ns(software.collective_launch)};
@@ -163,25 +168,80 @@ std::vector<int> ranks_by_gpu(const strategies::Program& program, const hw_model
   return rank_of_gpu;
 }
 
+/// One of the two.
+struct Communication {
+  const strategies::Collective* collective = nullptr;
+  const strategies::Send* send = nullptr;
+};
+
+/// By role: its collectives and sends, one of each price.
+std::vector<std::vector<Communication>> distinct_communications(const strategies::Program& program) {
+  std::vector<std::vector<Communication>> result;
+  for (const strategies::Role& role : program.roles) {
+    std::vector<Communication>& distinct = result.emplace_back();
+    std::set<std::tuple<strategies::CollectiveKind, strategies::GroupId, hw_models::Bytes>> collectives;
+    std::set<std::pair<int, hw_models::Bytes>> sends;
+    for (const strategies::Block& block : role.blocks) {
+      for (const strategies::Operation& operation : block.operations) {
+        const auto* collective = std::get_if<strategies::Collective>(&operation.work);
+        const auto* send = std::get_if<strategies::Send>(&operation.work);
+        if (collective != nullptr) {
+          const hw_models::Bytes bytes =
+              collective->member_bytes.empty() ? collective->bytes : std::ranges::max(collective->member_bytes);
+          if (collectives.emplace(collective->kind, collective->group, bytes).second) distinct.push_back({collective});
+        } else if (send != nullptr && sends.emplace(send->virtual_stage, send->bytes).second) {
+          distinct.push_back({nullptr, send});
+        }
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
-Prices price_program(const strategies::Program& program, const hw_models::Cluster& cluster,
+Prices price_program(const strategies::Program& program, RankClasses classes, const hw_models::Cluster& cluster,
                      const hw_models::GpuSpec& gpu, const hw_models::SoftwareSpec& software,
                      const strategies::Placement& placement, const strategies::TrainingSpec& training) {
   const hw_models::Network network(cluster);
   KernelPrices kernels(gpu, program.ranks());
-  CollectivePrices collectives(program, placement, network, ranks_by_gpu(program, cluster, placement));
-  SendPrices sends(program, cluster, placement, network);
+  CollectivePrices collectives(program, classes, placement, network, ranks_by_gpu(program, cluster, placement));
+  SendPrices sends(program, classes, cluster, placement, network);
   Prices prices;
   prices.input_samples_per_ns = training.input_samples_per_s.value_or(0) * 1e-9;
-  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+  for (std::uint32_t process = 0; process < classes.size(); ++process) {
     const Pricing pricing{
-        program, cluster.spec().nodes > 1, cluster.spec().node.host_speed, software, kernels, collectives, sends, role};
+        program, cluster.spec().nodes > 1,  cluster.spec().node.host_speed, software, kernels, collectives, sends,
+        process, classes.all[process].speed};
     std::vector<std::vector<OperationPrice>> blocks;
-    for (const strategies::Block& block : program.roles[role].blocks) blocks.push_back(price_block(block, pricing));
+    for (const strategies::Block& block : program.roles[classes.all[process].role].blocks) {
+      blocks.push_back(price_block(block, pricing));
+    }
     prices.of.push_back(std::move(blocks));
   }
+  prices.classes = std::move(classes);
   return prices;
+}
+
+RankClasses folded_by_price(const strategies::Program& program, const RankClasses& singles,
+                            const hw_models::Cluster& cluster, const strategies::Placement& placement) {
+  const hw_models::Network network(cluster);
+  CollectivePrices collectives(program, singles, placement, network, ranks_by_gpu(program, cluster, placement));
+  SendPrices sends(program, singles, cluster, placement, network);
+  const std::vector<std::vector<Communication>> communications = distinct_communications(program);
+  std::map<std::vector<double>, std::uint32_t> numbers;
+  std::vector<std::uint32_t> own(singles.size());
+  for (std::uint32_t process = 0; process < singles.size(); ++process) {
+    const RankClass& single = singles.all[process];
+    std::vector<double> times;
+    for (const Communication& each : communications[single.role]) {
+      times.push_back(each.send ? sends.of(*each.send, process).value()
+                                : collectives.of(*each.collective, process).time.value());
+    }
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    own[static_cast<std::size_t>(single.representative.value)] = numbers.try_emplace(times, next).first->second;
+  }
+  return folded(program, singles, own);
 }
 
 }  // namespace sim

@@ -1,19 +1,24 @@
-// Program + hardware -> Prices.
+// Program + hardware -> Prices of classes of ranks.
 #pragma once
 
 #include "hw_models/cluster.h"
 #include "hw_models/gpu.h"
 #include "hw_models/software.h"
 #include "sim/prices.h"
+#include "sim/rank_classes.h"
 #include "strategies/placement/placement.h"
 #include "strategies/program/program.h"
 #include "strategies/training.h"
 
 namespace sim {
 
-/// Collectives are priced for the slowest of the role's groups. Durations are rounded up to whole nanoseconds once.
-Prices price_program(const strategies::Program& program, const hw_models::Cluster& cluster,
+/// Communication is priced for the slowest rank of a class. Durations are rounded up to whole nanoseconds once.
+Prices price_program(const strategies::Program& program, RankClasses classes, const hw_models::Cluster& cluster,
                      const hw_models::GpuSpec& gpu, const hw_models::SoftwareSpec& software,
                      const strategies::Placement& placement, const strategies::TrainingSpec& training);
+
+/// `singles` folded as far as prices and partners allow: simulating the result equals simulating `singles`.
+RankClasses folded_by_price(const strategies::Program& program, const RankClasses& singles,
+                            const hw_models::Cluster& cluster, const strategies::Placement& placement);
 
 }  // namespace sim

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/rank_classes.h"
 #include "strategies/program/program.h"
 
 namespace sim {
@@ -17,14 +18,15 @@ struct OperationPrice {
   const char* algorithm = "";    ///< resolved collective algorithm
 };
 
-/// prices[role][block][operation], same indices as the Program.
+/// of[process][block][operation]: one process per class of ranks; blocks and operations as in the class's role.
 struct Prices {
+  RankClasses classes;
   std::vector<std::vector<std::vector<OperationPrice>>> of;
   /// Samples per nanosecond the input pipeline delivers to the whole job; 0 = unlimited.
   double input_samples_per_ns = 0;
 
-  const OperationPrice& at(std::uint32_t role, std::uint32_t block, strategies::OperationId operation) const {
-    return of[role][block][operation.value];
+  const OperationPrice& at(std::uint32_t process, std::uint32_t block, strategies::OperationId operation) const {
+    return of[process][block][operation.value];
   }
 };
 

@@ -18,38 +18,37 @@ using strategies::Program;
 using strategies::Receive;
 using strategies::Send;
 
-/// One collective of a role over a joint group, in program order.
+/// One collective of a process over a joint group, in program order.
 struct JointCall {
   Slot slot = 0;
   std::int64_t duration_ns = 0;
 };
 
-/// The roles that have ranks in the group of `representative`, which has role `role`, ascending.
-std::vector<std::uint32_t> roles_in_group(const Program& program, std::uint32_t role, strategies::Rank representative,
-                                          const strategies::Group& group) {
-  std::vector<std::uint32_t> roles{role};
+/// The classes that have ranks in the group of the representative of `process`, its own included, ascending.
+std::vector<std::uint32_t> processes_in_group(const Program& program, const RankClasses& classes, std::uint32_t process,
+                                              const strategies::Group& group) {
+  std::vector<std::uint32_t> processes{process};
   const auto view = static_cast<std::size_t>(group.view);
-  for (const strategies::Rank rank : group.members(program.views[view], representative)) {
-    roles.push_back(program.role_of_rank[static_cast<std::size_t>(rank.value)]);
+  for (const strategies::Rank rank : group.members(program.views[view], classes.all[process].representative)) {
+    processes.push_back(classes.of_rank[static_cast<std::size_t>(rank.value)]);
   }
-  std::ranges::sort(roles);
-  roles.erase(std::unique(roles.begin(), roles.end()), roles.end());
-  return roles;
+  std::ranges::sort(processes);
+  processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
+  return processes;
 }
 
-/// roles[group][role]; empty where the role has no collective over the group.
-using GroupRoles = std::vector<std::vector<std::vector<std::uint32_t>>>;
+/// processes[group][process]; empty where the process has no collective over the group.
+using GroupProcesses = std::vector<std::vector<std::vector<std::uint32_t>>>;
 
-GroupRoles group_roles(const Program& program) {
-  GroupRoles result(program.groups.size(), std::vector<std::vector<std::uint32_t>>(program.roles.size()));
-  const std::vector<strategies::Rank> representatives = program.representatives();
-  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-    for (const strategies::Block& block : program.roles[role].blocks) {
+GroupProcesses group_processes(const Program& program, const RankClasses& classes) {
+  GroupProcesses result(program.groups.size(), std::vector<std::vector<std::uint32_t>>(classes.size()));
+  for (std::uint32_t process = 0; process < classes.size(); ++process) {
+    for (const strategies::Block& block : program.roles[classes.all[process].role].blocks) {
       for (const strategies::Operation& operation : block.operations) {
         const auto* collective = std::get_if<Collective>(&operation.work);
-        if (collective == nullptr || !result[collective->group.value][role].empty()) continue;
-        result[collective->group.value][role] =
-            roles_in_group(program, role, representatives[role], program.groups[collective->group.value]);
+        if (collective == nullptr || !result[collective->group.value][process].empty()) continue;
+        result[collective->group.value][process] =
+            processes_in_group(program, classes, process, program.groups[collective->group.value]);
       }
     }
   }
@@ -63,22 +62,21 @@ Meeting meeting_of(const strategies::Operation& operation, const std::vector<boo
   return collective != nullptr && joint[collective->group.value] ? Meeting::kJoint : Meeting::kNone;
 }
 
-/// Calls visit(role, action index, action, operation index) for every operation of one step.
+/// Calls visit(process, action index, action, operation index) for every operation of one step.
 template <class Visit>
-void for_each_operation(const Program& program, Visit&& visit) {
-  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-    const strategies::Role& what = program.roles[role];
+void for_each_operation(const Program& program, const RankClasses& classes, Visit&& visit) {
+  for (std::uint32_t process = 0; process < classes.size(); ++process) {
+    const strategies::Role& what = program.roles[classes.all[process].role];
     for (std::uint32_t action = 0; action < what.schedule.size(); ++action) {
       const std::size_t operations = what.blocks[what.schedule[action].block].operations.size();
-      for (std::uint32_t i = 0; i < operations; ++i) visit(role, action, what.schedule[action], i);
+      for (std::uint32_t i = 0; i < operations; ++i) visit(process, action, what.schedule[action], i);
     }
   }
 }
 
 }  // namespace
 
-void Rendezvous::number_slots(const Program& program, const std::vector<bool>& joint) {
-  Slot next = 0;
+void Rendezvous::number_meetings(const Program& program, const std::vector<bool>& joint) {
   for (const strategies::Role& role : program.roles) {
     std::vector<BlockMeetings>& blocks = blocks_.emplace_back();
     for (const strategies::Block& block : role.blocks) {
@@ -89,66 +87,80 @@ void Rendezvous::number_slots(const Program& program, const std::vector<bool>& j
         if (meetings.meetings.back() != Meeting::kNone) ++meetings.count;
       }
     }
+  }
+}
+
+void Rendezvous::number_slots(const Program& program) {
+  Slot next = 0;
+  for (const std::uint32_t role : roles_) {
     std::vector<Slot>& first = first_slot_.emplace_back();
-    for (const strategies::Action& action : role.schedule) {
+    for (const strategies::Action& action : program.roles[role].schedule) {
       first.push_back(next);
-      next += blocks[action.block].count;
+      next += blocks_[role][action.block].count;
     }
+    role_.resize(next, role);
   }
   duration_.resize(next);
 }
 
 /// What can be met, found in a first pass over the operations; a second one connects.
 struct Rendezvous::Meeters {
-  explicit Meeters(const Program& program) : in_group(group_roles(program)), joint(program.groups.size()) {
+  Meeters(const Program& program, const RankClasses& classes)
+      : in_group(group_processes(program, classes)), joint(program.groups.size()) {
     for (std::size_t g = 0; g < joint.size(); ++g) {
-      joint[g] = std::ranges::any_of(in_group[g], [](const auto& roles) { return roles.size() > 1; });
+      joint[g] = std::ranges::any_of(in_group[g], [](const auto& processes) { return processes.size() > 1; });
     }
-    calls.resize(joint.size(), std::vector<std::vector<JointCall>>(program.roles.size()));
-    connected.resize(joint.size(), std::vector<std::size_t>(program.roles.size()));
+    calls.resize(joint.size(), std::vector<std::vector<JointCall>>(classes.size()));
+    connected.resize(joint.size(), std::vector<std::size_t>(classes.size()));
   }
 
-  GroupRoles in_group;
+  GroupProcesses in_group;
   std::vector<bool> joint;                                 ///< by group
   std::vector<std::pair<MessageKey, Slot>> sends;          ///< sorted
-  std::vector<std::vector<std::vector<JointCall>>> calls;  ///< by group and role
-  std::vector<std::vector<std::size_t>> connected;         ///< by group and role: how many of `calls`
+  std::vector<std::vector<std::vector<JointCall>>> calls;  ///< by group and process
+  std::vector<std::vector<std::size_t>> connected;         ///< by group and process: how many of `calls`
 };
 
 Rendezvous::Rendezvous(const Program& program, const Prices& prices) {
-  Meeters meeters(program);
-  number_slots(program, meeters.joint);
+  for (const RankClass& each : prices.classes.all) roles_.push_back(each.role);
+  Meeters meeters(program, prices.classes);
+  number_meetings(program, meeters.joint);
+  number_slots(program);
   for_each_operation(
-      program, [&](std::uint32_t role, std::uint32_t index, const strategies::Action& action, std::uint32_t i) {
-        const strategies::Block& block = program.roles[role].blocks[action.block];
-        const Meeting kind = meeting(role, action.block, i);
-        if (kind == Meeting::kNone) return;
-        const Slot own = slot(role, index, action.block, i);
+      program, prices.classes,
+      [&](std::uint32_t process, std::uint32_t index, const strategies::Action& action, std::uint32_t i) {
+        if (meeting(roles_[process], action.block, i) == Meeting::kNone) return;
+        const strategies::Block& block = program.roles[roles_[process]].blocks[action.block];
+        const Slot own = slot(process, index, action.block, i);
         if (const auto* send = std::get_if<Send>(&block.operations[i].work)) {
-          const MessageKey key{role, action.microbatch, block.virtual_stage, send->virtual_stage,
+          const MessageKey key{process, action.microbatch, block.virtual_stage, send->virtual_stage,
                                static_cast<int>(send->payload)};
           meeters.sends.emplace_back(key, own);
         } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
-          meeters.calls[collective->group.value][role].push_back({own, prices.at(role, action.block, {i}).duration_ns});
+          meeters.calls[collective->group.value][process].push_back(
+              {own, prices.at(process, action.block, {i}).duration_ns});
         }
       });
   std::ranges::sort(meeters.sends);
-  const std::vector<strategies::Rank> representatives = program.representatives();
-  for_each_operation(program,
-                     [&](std::uint32_t role, std::uint32_t, const strategies::Action& action, std::uint32_t i) {
-                       if (meeting(role, action.block, i) == Meeting::kNone) return;
-                       first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
-                       const strategies::Block& block = program.roles[role].blocks[action.block];
-                       if (const auto* receive = std::get_if<Receive>(&block.operations[i].work)) {
-                         const strategies::Rank peer = program.peer(representatives[role], receive->virtual_stage);
-                         const std::uint32_t sender = program.role_of_rank[static_cast<std::size_t>(peer.value)];
-                         connect_receive(meeters, {sender, action.microbatch, receive->virtual_stage,
-                                                   block.virtual_stage, static_cast<int>(receive->payload)});
-                       } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
-                         connect_joint(program, meeters, role, collective->group.value);
-                       }
-                     });
-  first_awaited_.push_back(static_cast<std::uint32_t>(awaited_.size()));
+  connect(program, prices.classes, meeters);
+}
+
+void Rendezvous::connect(const Program& program, const RankClasses& classes, Meeters& meeters) {
+  for_each_operation(
+      program, classes, [&](std::uint32_t process, std::uint32_t, const strategies::Action& action, std::uint32_t i) {
+        if (meeting(roles_[process], action.block, i) == Meeting::kNone) return;
+        first_awaited_.push_back(awaited_.size());
+        const strategies::Block& block = program.roles[roles_[process]].blocks[action.block];
+        if (const auto* receive = std::get_if<Receive>(&block.operations[i].work)) {
+          const strategies::Rank peer = program.peer(classes.all[process].representative, receive->virtual_stage);
+          const std::uint32_t sender = classes.of_rank[static_cast<std::size_t>(peer.value)];
+          connect_receive(meeters, {sender, action.microbatch, receive->virtual_stage, block.virtual_stage,
+                                    static_cast<int>(receive->payload)});
+        } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
+          connect_joint(program, meeters, process, collective->group.value);
+        }
+      });
+  first_awaited_.push_back(awaited_.size());
 }
 
 void Rendezvous::connect_receive(const Meeters& meeters, const MessageKey& key) {
@@ -160,15 +172,15 @@ void Rendezvous::connect_receive(const Meeters& meeters, const MessageKey& key) 
   awaited_.push_back(found->second);
 }
 
-/// The n-th collective of a role over a group meets the n-th of each other role in it.
-void Rendezvous::connect_joint(const Program& program, Meeters& meeters, std::uint32_t role, std::uint32_t group) {
-  const std::size_t nth = meeters.connected[group][role]++;
-  std::int64_t& longest = duration_[meeters.calls[group][role][nth].slot];
-  for (const std::uint32_t member : meeters.in_group[group][role]) {
+/// The n-th collective of a process over a group meets the n-th of each other process in it.
+void Rendezvous::connect_joint(const Program& program, Meeters& meeters, std::uint32_t process, std::uint32_t group) {
+  const std::size_t nth = meeters.connected[group][process]++;
+  std::int64_t& longest = duration_[meeters.calls[group][process][nth].slot];
+  for (const std::uint32_t member : meeters.in_group[group][process]) {
     const std::vector<JointCall>& calls = meeters.calls[group][member];
     if (nth >= calls.size()) {
-      throw std::invalid_argument("role " + program.roles[member].name + " misses collective " + std::to_string(nth) +
-                                  " of group " + program.groups[group].name);
+      throw std::invalid_argument("role " + program.roles[roles_[member]].name + " misses collective " +
+                                  std::to_string(nth) + " of group " + program.groups[group].name);
     }
     awaited_.push_back(calls[nth].slot);
     longest = std::max(longest, calls[nth].duration_ns);

@@ -1,8 +1,8 @@
-// What a role waits for outside itself: messages, collectives it shares with other roles, the input pipeline.
+// What a process waits for outside itself: messages, collectives it shares with other processes, the input pipeline.
 //
-// One process stands for all ranks of a role, so a rank of its own role is never waited for: it arrives at the same
-// time. Where replicas are unequal and ranks of one role have peers of different roles, the peers of the role's
-// representative count.
+// One process stands for all ranks of a class, so a rank of its own class is never waited for: it arrives at the same
+// time. Where classes are roles, replicas are unequal and ranks of one role have peers of different roles, the peers of
+// the representative count.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace sim {
 
-/// Position of a meeting operation within one step of all roles.
+/// Position of a meeting operation within one step of all processes.
 using Slot = std::uint32_t;
 
-/// kJoint: a collective whose group has ranks of several roles. It starts when the last role is ready, ends for all at
+/// kJoint: a collective whose group has ranks of several classes. It starts when the last one is ready, ends for all at
 /// once and takes the longest of their prices.
 enum class Meeting : std::uint8_t { kNone, kSend, kReceive, kJoint };
 
@@ -28,17 +28,20 @@ class Rendezvous {
   /// Throws std::invalid_argument when a receive has no send or a collective no counterpart.
   Rendezvous(const strategies::Program& program, const Prices& prices);
 
+  /// `role` of the process.
   Meeting meeting(std::uint32_t role, std::uint32_t block, std::uint32_t operation) const {
     return blocks_[role][block].meetings[operation];
   }
   /// Slot of a meeting operation, called by `action` (whose block is `block`).
-  Slot slot(std::uint32_t role, std::uint32_t action, std::uint32_t block, std::uint32_t operation) const {
-    return first_slot_[role][action] + blocks_[role][block].index[operation];
+  Slot slot(std::uint32_t process, std::uint32_t action, std::uint32_t block, std::uint32_t operation) const {
+    return first_slot_[process][action] + blocks_[roles_[process]][block].index[operation];
   }
   /// Slots of the operations this one waits for. Receive: its send. Joint: all of them, its own included.
   std::span<const Slot> awaited(Slot slot) const {
     return {awaited_.data() + first_awaited_[slot], awaited_.data() + first_awaited_[slot + 1]};
   }
+  /// The role whose operation it is.
+  std::uint32_t role(Slot slot) const { return role_[slot]; }
   /// Of a joint collective.
   std::int64_t duration_ns(Slot slot) const { return duration_[slot]; }
   std::size_t slots() const { return duration_.size(); }
@@ -50,16 +53,20 @@ class Rendezvous {
     std::uint32_t count = 0;
   };
   struct Meeters;
-  /// (role that sends, microbatch, from, to, payload)
+  /// (process that sends, microbatch, from, to, payload)
   using MessageKey = std::tuple<std::uint32_t, int, int, int, int>;
+  void connect(const strategies::Program& program, const RankClasses& classes, Meeters& meeters);
   void connect_receive(const Meeters& meeters, const MessageKey& key);
-  void connect_joint(const strategies::Program& program, Meeters& meeters, std::uint32_t role, std::uint32_t group);
-  void number_slots(const strategies::Program& program, const std::vector<bool>& joint);
+  void connect_joint(const strategies::Program& program, Meeters& meeters, std::uint32_t process, std::uint32_t group);
+  void number_meetings(const strategies::Program& program, const std::vector<bool>& joint);
+  void number_slots(const strategies::Program& program);
 
   std::vector<std::vector<BlockMeetings>> blocks_;  ///< by role and block
-  std::vector<std::vector<Slot>> first_slot_;       ///< by role and action
+  std::vector<std::vector<Slot>> first_slot_;       ///< by process and action
+  std::vector<std::uint32_t> roles_;                ///< by process
+  std::vector<std::uint32_t> role_;                 ///< by slot
   std::vector<Slot> awaited_;
-  std::vector<std::uint32_t> first_awaited_;  ///< by slot, one more than slots
+  std::vector<std::size_t> first_awaited_;  ///< by slot, one more than slots
   std::vector<std::int64_t> duration_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/rank_classes.h"
 #include "strategies/program/interpreter.h"
 
 namespace sim {
@@ -31,16 +32,17 @@ const char* name(TimeKind kind);  ///< JSON key: "compute", "recompute", ..., "e
 
 using Breakdown = std::array<std::int64_t, kTimeKinds>;  ///< nanoseconds
 
-struct RoleResult {
+struct ClassResult {
   std::int64_t step_end_ns = 0;  ///< end of its last operation in the last step
   Breakdown breakdown{};         ///< of one steady step; sums to StepResult::step_ns
 };
 
 struct StepResult {
   std::int64_t step_ns = 0;  ///< one steady step: from update k to update k + 1
-  std::vector<RoleResult> roles;
-  Breakdown mean{};                                  ///< over ranks (roles weighted by their ranks), sums to step_ns
-  std::vector<strategies::OperationRecord> records;  ///< of the last step, one representative per role; if asked for
+  RankClasses classes;
+  std::vector<ClassResult> of_class;
+  Breakdown mean{};                                  ///< over ranks, sums to step_ns
+  std::vector<strategies::OperationRecord> records;  ///< of the last step, one representative per class; if asked for
 };
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// Simulates consecutive steps of a Program under given prices, one process per role (ranks of a role are equal).
+// Simulates consecutive steps of a Program under given prices, one process per class of ranks.
 #pragma once
 
 #include "sim/prices.h"

@@ -23,7 +23,8 @@ int run_simulate(const std::vector<std::string>& arguments) {
   namespace po = boost::program_options;
   po::options_description own("output");
   own.add_options()("trace", po::value<std::string>()->value_name("FILE"),
-                    "write a timeline of one step (open it in ui.perfetto.dev)");
+                    "write a timeline of one step (open it in ui.perfetto.dev)")(
+      "unfolded", po::bool_switch(), "simulate every rank by itself: slower, and the same where ranks are alike");
   const ScenarioArguments given = parse_scenario_arguments("simulate", arguments, own);
   if (given.help) {
     fmt::print("{}", verb_help("simulate", kHelp, own));
@@ -31,7 +32,7 @@ int run_simulate(const std::vector<std::string>& arguments) {
   }
   const Scenario scenario = load(given);
   const bool trace = given.given.count("trace") > 0;
-  const Prediction prediction = predict(scenario, trace);
+  const Prediction prediction = predict(scenario, {.records = trace, .unfolded = given.given["unfolded"].as<bool>()});
   if (trace) {
     const std::string path = given.given["trace"].as<std::string>();
     write_file(path, trace_json(prediction));

@@ -31,6 +31,7 @@ std::optional<strategies::ModelSpec> read_model(const Value& value, Reading& rea
 std::optional<strategies::TrainingSpec> read_training(const Value& value, Reading& reading);
 std::optional<ClusterSection> read_cluster(const Value& value, Reading& reading);
 std::optional<PriceSpec> read_price(const Value& value, Reading& reading);
+std::optional<Faults> read_faults(const Value& value, Reading& reading);
 std::optional<SoftwareStack> read_software(const Value& value, Reading& reading);
 
 /// `data` is 0 when the file leaves it open (see complete_plan).

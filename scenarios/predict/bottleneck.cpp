@@ -82,6 +82,10 @@ Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& predictio
   const TimeKind worst = starved(scenario, prediction) ? TimeKind::kDataStall : largest_loss(prediction);
   bottleneck.name = sim::name(worst);
   bottleneck.advice = advice_against(worst, scenario);
+  if (worst == TimeKind::kStraggler && scenario.faults.slow_gpu) {
+    const sim::SlowGpu& slow = *scenario.faults.slow_gpu;
+    bottleneck.advice += fmt::format(" (rank {} computes at {:g} of the others' speed)", slow.rank.value, slow.speed);
+  }
   return bottleneck;
 }
 

@@ -1,5 +1,4 @@
 #include "scenarios/predict/prediction.h"
-#include "scenarios/predict/simulate_scenario.h"
 #include "strategies/build_program.h"
 #include "strategies/program/fingerprint.h"
 
@@ -50,7 +49,7 @@ StepPrediction predict_step(const Scenario& scenario, const strategies::Program&
 
 }  // namespace
 
-Prediction predict(const Scenario& scenario, bool records) {
+Prediction predict(const Scenario& scenario, const SimulationChoice& choice) {
   Prediction prediction;
   prediction.scenario = scenario.name;
   prediction.warnings = scenario.warnings;
@@ -59,7 +58,7 @@ Prediction predict(const Scenario& scenario, bool records) {
   const strategies::Program& program = prediction.program;
   prediction.fingerprint = strategies::fingerprint(program);
   prediction.gpus = program.ranks();
-  prediction.result = simulate_scenario(scenario, program, records);
+  prediction.result = simulate_scenario(scenario, program, choice);
   prediction.step = predict_step(scenario, program, prediction.result);
   prediction.memory = predict_memory(scenario, program);
   prediction.run = predict_run(scenario, prediction.step, prediction.gpus);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/predict/simulate_scenario.h"
 #include "scenarios/scenario.h"
 #include "sim/step_result.h"
 #include "strategies/program/program.h"
@@ -81,8 +82,7 @@ struct Prediction {
   sim::StepResult result;  ///< with records when asked for
 };
 
-/// `records`: keep the operations of one step for a timeline.
-Prediction predict(const Scenario& scenario, bool records);
+Prediction predict(const Scenario& scenario, const SimulationChoice& choice = {});
 
 /// Memory alone, without pricing or simulating the step.
 MemoryPrediction predict_memory(const Scenario& scenario, const strategies::Program& program);

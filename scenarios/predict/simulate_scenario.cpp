@@ -8,6 +8,7 @@
 #include "hw_models/cluster.h"
 #include "scenarios/load/diagnostics.h"
 #include "sim/price_program.h"
+#include "sim/rank_classes.h"
 #include "sim/step_simulation.h"
 #include "strategies/placement/placement.h"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr std::string_view kAdvice =
     "check micro_batch, global_batch, sequence_length and the rates of the GPU, the node and the input";
 
-/// Time of all operations of one role one after the other.
+/// Time of all operations of one process one after the other.
 double serial_ns(const strategies::Role& role, const std::vector<std::vector<sim::OperationPrice>>& prices) {
   std::vector<double> of_block;
   for (const std::vector<sim::OperationPrice>& block : prices) {
@@ -32,22 +33,55 @@ double serial_ns(const strategies::Role& role, const std::vector<std::vector<sim
   return sum;
 }
 
-sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program) {
+double operations_of(const strategies::Role& role) {
+  double operations = 0;
+  for (const strategies::Action& action : role.schedule) {
+    operations += static_cast<double>(role.blocks[action.block].operations.size());
+  }
+  return operations;
+}
+
+/// Bounds the operations of one step of all processes.
+void check_size(const Scenario& scenario, const strategies::Program& program, const sim::RankClasses& classes) {
+  constexpr double kMostOperations = 2e8;  // some minutes and 8 GB: 0.7 us and 35 bytes each, measured
+  std::vector<double> of_role;
+  for (const strategies::Role& role : program.roles) of_role.push_back(operations_of(role));
+  double operations = 0;
+  for (const sim::RankClass& each : classes.all) operations += of_role[each.role];
+  if (operations <= kMostOperations) return;
+  throw InputError(
+      fmt::format("{}: error: {} ranks one by one are {:.2g} operations, more than can be simulated\n  leave out "
+                  "--unfolded, or use fewer GPUs or microbatches\n",
+                  scenario.name, classes.size(), operations));
+}
+
+/// Without faults the ranks of a role count as alike, the slowest of them for all.
+sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program,
+                            const hw_models::Cluster& cluster, const strategies::Placement& placement, bool unfolded) {
+  if (!unfolded && !scenario.faults.slow_gpu) return sim::classes_by_role(program);
+  sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpu);
+  sim::RankClasses classes = unfolded ? singles : sim::folded_by_price(program, singles, cluster, placement);
+  check_size(scenario, program, classes);
+  return classes;
+}
+
+sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program, bool unfolded) {
   const hw_models::Cluster cluster(scenario.cluster);
   const strategies::Placement placement = strategies::place(program);
   try {
-    return sim::price_program(program, cluster, scenario.gpu, scenario.software.prices, placement, scenario.training);
+    return sim::price_program(program, classes_of(scenario, program, cluster, placement, unfolded), cluster,
+                              scenario.gpu, scenario.software.prices, placement, scenario.training);
   } catch (const std::invalid_argument& problem) {  // program and placement are ours: the sizes and rates are not
     throw InputError(fmt::format("{}: error: {}\n  {}\n", scenario.name, problem.what(), kAdvice));
   }
 }
 
-// No step is longer than all operations of all roles one after the other plus the wait for its samples.
+// No step is longer than all operations of all processes one after the other plus the wait for its samples.
 void check_duration(const Scenario& scenario, const strategies::Program& program, const sim::Prices& prices) {
   constexpr double kLongestNs = 4e18;  // two steps are simulated and 2^63 is 9.2e18
   double step_ns = 0;
-  for (std::size_t role = 0; role < program.roles.size(); ++role) {
-    step_ns += serial_ns(program.roles[role], prices.of[role]);
+  for (std::size_t process = 0; process < prices.classes.size(); ++process) {
+    step_ns += serial_ns(program.roles[prices.classes.all[process].role], prices.of[process]);
   }
   if (prices.input_samples_per_ns > 0) {
     step_ns += static_cast<double>(scenario.training.global_batch) / prices.input_samples_per_ns;
@@ -59,10 +93,11 @@ void check_duration(const Scenario& scenario, const strategies::Program& program
 
 }  // namespace
 
-sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program, bool records) {
-  const sim::Prices prices = price_scenario(scenario, program);
+sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program,
+                                  const SimulationChoice& choice) {
+  const sim::Prices prices = price_scenario(scenario, program, choice.unfolded);
   check_duration(scenario, program, prices);
-  return sim::simulate_blocks(program, prices, {.steps = 2, .records = records});
+  return sim::simulate_blocks(program, prices, {.steps = 2, .records = choice.records});
 }
 
 }  // namespace scenarios

@@ -14,43 +14,51 @@ namespace {
 using strategies::Lane;
 using strategies::OperationRecord;
 
-/// Identity of a message within one step: microbatch, sender's and receiver's virtual stage, payload.
-using Message = std::tuple<int, int, int, strategies::Payload>;
+/// Identity of a message within one step: sending class, microbatch, sender's and receiver's virtual stage, payload.
+using Message = std::tuple<std::uint32_t, int, int, int, strategies::Payload>;
 
 class TraceWriter {
  public:
   explicit TraceWriter(const Prediction& prediction)
-      : program_(prediction.program), records_(prediction.result.records) {
+      : program_(prediction.program), classes_(prediction.result.classes), records_(prediction.result.records) {
     if (records_.empty()) return;
     origin_ns_ = std::ranges::min_element(records_, {}, &OperationRecord::begin_ns)->begin_ns;
   }
 
   std::string write() {
     text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-    for (std::uint32_t role = 0; role < program_.roles.size(); ++role) name_tracks(role);
+    for (std::uint32_t process = 0; process < classes_.size(); ++process) name_tracks(process);
     for (const OperationRecord& record : records_) slice(record);
     if (text_.ends_with(",\n")) text_.resize(text_.size() - 2);
     return text_ + "\n]}\n";
   }
 
  private:
-  std::uint32_t role_of(const OperationRecord& record) const {
-    return program_.role_of_rank[static_cast<std::size_t>(record.rank.value)];
+  std::uint32_t role_of(const OperationRecord& record) const { return classes_.of(record.rank).role; }
+  std::uint32_t process_of(strategies::Rank rank) const {
+    return classes_.of_rank[static_cast<std::size_t>(rank.value)];
+  }
+  /// "stage 0", and of which rank where the stage has several tracks.
+  std::string process_name(const sim::RankClass& which) const {
+    const std::string& name = program_.roles[which.role].name;
+    if (std::ranges::count(classes_.all, which.role, &sim::RankClass::role) == 1) return name;
+    return fmt::format("{}, rank {}{}", name, which.representative.value,
+                       which.ranks > 1 ? fmt::format(" and {} alike", which.ranks - 1) : "");
   }
   double microseconds(std::int64_t ns) const { return static_cast<double>(ns) * 1e-3; }
 
-  void name_tracks(std::uint32_t role) {
+  void name_tracks(std::uint32_t process) {
     const auto add = [&](std::string_view what, int tid, std::string_view name) {
       text_ += fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}},)"
                            "\n",
-                           what, role, tid, name);
+                           what, process, tid, name);
     };
-    add("process_name", 0, program_.roles[role].name);
+    add("process_name", 0, process_name(classes_.all[process]));
     text_ += fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}},)"
                          "\n",
-                         role, role);
+                         process, process);
     std::array<bool, strategies::kLanes> used{};
-    for (const strategies::Block& block : program_.roles[role].blocks) {
+    for (const strategies::Block& block : program_.roles[classes_.all[process].role].blocks) {
       for (const strategies::Operation& operation : block.operations)
         used[static_cast<std::size_t>(operation.lane)] = true;
     }
@@ -69,13 +77,16 @@ class TraceWriter {
     text_ += fmt::format(
         R"({{"ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"name":"{}","cat":"{}","args":{{"block":"{}","chunk":{},"microbatch":{}}}}},)"
         "\n",
-        role, static_cast<int>(operation.lane), microseconds(record.begin_ns - origin_ns_),
+        process_of(record.rank), static_cast<int>(operation.lane), microseconds(record.begin_ns - origin_ns_),
         microseconds(record.end_ns - record.begin_ns), name, strategies::name(operation.origin.phase),
         strategies::name(block.kind), block.chunk, action.microbatch);
     if (const auto* send = std::get_if<strategies::Send>(&operation.work)) {
-      arrow('s', record, {action.microbatch, block.virtual_stage, send->virtual_stage, send->payload});
+      arrow('s', record,
+            {process_of(record.rank), action.microbatch, block.virtual_stage, send->virtual_stage, send->payload});
     } else if (const auto* receive = std::get_if<strategies::Receive>(&operation.work)) {
-      arrow('f', record, {action.microbatch, receive->virtual_stage, block.virtual_stage, receive->payload});
+      arrow('f', record,
+            {process_of(program_.peer(record.rank, receive->virtual_stage)), action.microbatch, receive->virtual_stage,
+             block.virtual_stage, receive->payload});
     }
   }
 
@@ -89,11 +100,12 @@ class TraceWriter {
     const std::int64_t at = end == 's' ? record.begin_ns : std::max(record.begin_ns, record.end_ns - 1);
     text_ += fmt::format(R"({{"ph":"{}",{}"id":{},"pid":{},"tid":{},"ts":{:.3f},"name":"message","cat":"message"}},)"
                          "\n",
-                         end, end == 'f' ? R"("bp":"e",)" : "", id, role, static_cast<int>(operation.lane),
-                         microseconds(at - origin_ns_));
+                         end, end == 'f' ? R"("bp":"e",)" : "", id, process_of(record.rank),
+                         static_cast<int>(operation.lane), microseconds(at - origin_ns_));
   }
 
   const strategies::Program& program_;
+  const sim::RankClasses& classes_;
   const std::vector<OperationRecord>& records_;
   std::int64_t origin_ns_ = 0;
   std::map<Message, std::size_t> ids_;

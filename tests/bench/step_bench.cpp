@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/step_simulation.h"
+#include "strategies/build_program.h"
 #include "strategies/pipeline/schedule.h"
 #include "strategies/program/program.h"
 
@@ -73,11 +74,12 @@ strategies::Program pipeline(int stages, int microbatches) {
   return program;
 }
 
-sim::Prices prices_of(const strategies::Program& program) {
+sim::Prices prices_of(const strategies::Program& program, sim::RankClasses classes) {
   sim::Prices prices;
-  for (const strategies::Role& role : program.roles) {
+  prices.classes = std::move(classes);
+  for (const sim::RankClass& each : prices.classes.all) {
     auto& blocks = prices.of.emplace_back();
-    for (const strategies::Block& block : role.blocks) {
+    for (const strategies::Block& block : program.roles[each.role].blocks) {
       auto& operations = blocks.emplace_back();
       for (std::size_t i = 0; i < block.operations.size(); ++i) {
         const bool receive = std::holds_alternative<strategies::Receive>(block.operations[i].work);
@@ -100,7 +102,7 @@ std::int64_t operations_of(const strategies::Program& program) {
 
 void SimulateBlocks(benchmark::State& state) {
   const strategies::Program program = pipeline(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
-  const sim::Prices prices = prices_of(program);
+  const sim::Prices prices = prices_of(program, sim::classes_by_role(program));
   for ([[maybe_unused]] const auto _ : state) {
     benchmark::DoNotOptimize(sim::simulate_blocks(program, prices).step_ns);
   }
@@ -109,12 +111,36 @@ BENCHMARK(SimulateBlocks)->Args({16, 64})->Args({64, 512})->Unit(benchmark::kMil
 
 void SimulateOperations(benchmark::State& state) {
   const strategies::Program program = pipeline(8, 32);
-  const sim::Prices prices = prices_of(program);
+  const sim::Prices prices = prices_of(program, sim::classes_by_role(program));
   for ([[maybe_unused]] const auto _ : state) {
     benchmark::DoNotOptimize(sim::simulate_operations(program, prices).step_ns);
   }
   state.SetItemsProcessed(state.iterations() * 2 * operations_of(program));
 }
 BENCHMARK(SimulateOperations)->Unit(benchmark::kMillisecond);
+
+/// Every rank by itself, Program construction included. Goal: 5 s.
+void SimulateUnfolded(benchmark::State& state) {
+  strategies::ModelSpec model;
+  model.layers = 8;
+  model.hidden = 4096;
+  model.heads = model.kv_heads = 32;
+  model.head_dim = 128;
+  model.ffn = 16384;
+  model.vocabulary = 32000;
+  strategies::TrainingSpec training;
+  training.sequence_length = 2048;
+  training.global_batch = 256;
+  strategies::PlanSpec plan;
+  plan.data = 32;
+  plan.tensor = 8;
+  plan.pipeline = 4;
+  for ([[maybe_unused]] const auto _ : state) {
+    const strategies::Program program = strategies::build_program(model, training, plan, {});
+    const sim::Prices prices = prices_of(program, sim::single_ranks(program));
+    benchmark::DoNotOptimize(sim::simulate_blocks(program, prices).step_ns);
+  }
+}
+BENCHMARK(SimulateUnfolded)->Unit(benchmark::kMillisecond);
 
 }  // namespace

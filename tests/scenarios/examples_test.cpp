@@ -59,25 +59,25 @@ TEST_P(Example, BlocksAndOperationsAgreeToTheNanosecond) {
   const strategies::Program program =
       strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
   const sim::Prices prices =
-      sim::price_program(program, hw_models::Cluster(scenario.cluster), scenario.gpu, scenario.software.prices,
-                         strategies::place(program), scenario.training);
+      sim::price_program(program, sim::classes_by_role(program), hw_models::Cluster(scenario.cluster), scenario.gpu,
+                         scenario.software.prices, strategies::place(program), scenario.training);
   const sim::StepResult blocks = sim::simulate_blocks(program, prices);
   const sim::StepResult operations = sim::simulate_operations(program, prices);
   EXPECT_GT(blocks.step_ns, 0);
   EXPECT_EQ(blocks.step_ns, operations.step_ns);
   EXPECT_EQ(blocks.mean, operations.mean);
-  ASSERT_EQ(blocks.roles.size(), operations.roles.size());
-  for (std::size_t r = 0; r < blocks.roles.size(); ++r) {
-    EXPECT_EQ(blocks.roles[r].breakdown, operations.roles[r].breakdown) << program.roles[r].name;
+  ASSERT_EQ(blocks.of_class.size(), operations.of_class.size());
+  for (std::size_t r = 0; r < blocks.of_class.size(); ++r) {
+    EXPECT_EQ(blocks.of_class[r].breakdown, operations.of_class[r].breakdown) << program.roles[r].name;
   }
 }
 
 TEST_P(Example, PartsAddUp) {
   const Scenario scenario = load_example(GetParam());
-  const Prediction p = predict(scenario, false);
+  const Prediction p = predict(scenario);
   const auto sum = [](const sim::Breakdown& parts) { return std::accumulate(parts.begin(), parts.end(), 0LL); };
   EXPECT_EQ(sum(p.result.mean), p.result.step_ns);
-  for (const sim::RoleResult& role : p.result.roles) EXPECT_EQ(sum(role.breakdown), p.result.step_ns);
+  for (const sim::ClassResult& role : p.result.of_class) EXPECT_EQ(sum(role.breakdown), p.result.step_ns);
   ASSERT_EQ(p.memory.stages.size(), static_cast<std::size_t>(scenario.plan.pipeline));
   for (const StageMemory& stage : p.memory.stages) {
     EXPECT_EQ(stage.weights + stage.gradients + stage.optimizer + stage.activations + stage.other,

@@ -37,8 +37,8 @@ TEST(BlockMemo, OnlyInputsThatMatterTellCallsApart) {
   const MiddleStage middle;
   const Prices prices = tests::timed_prices(middle.program, 3, 2, 0);
   const Rendezvous rendezvous(middle.program, prices);
-  const FlatRole role(middle.program, 1, prices, rendezvous);
-  ASSERT_EQ(role.shapes[0].lanes, (std::vector<Lane>{Lane::kTensor, Lane::kSendNext, Lane::kReceivePrevious}));
+  const FlatProcess process(middle.program, 1, prices, rendezvous);
+  ASSERT_EQ(process.shapes[0].lanes, (std::vector<Lane>{Lane::kTensor, Lane::kSendNext, Lane::kReceivePrevious}));
 
   BlockMemo memo;
   const Entry entries[] = {
@@ -53,7 +53,7 @@ TEST(BlockMemo, OnlyInputsThatMatterTellCallsApart) {
       {{-90, -90, -90, 1, -5, -8}, 6, 25},     // the host is late: issues the first computation at 1 + 2 * 2
   };
   for (const Entry& entry : entries) {
-    const BlockOutcome& outcome = memo.outcome(role.blocks[0], role.shapes[0], entry.inputs, false);
+    const BlockOutcome& outcome = memo.outcome(process.blocks[0], process.shapes[0], entry.inputs, false);
     EXPECT_EQ(memo.evaluations(), entry.evaluations);
     EXPECT_EQ(outcome.compute_free, entry.compute_free);
     EXPECT_TRUE(outcome.host_runs_through);
@@ -65,12 +65,12 @@ TEST(BlockMemo, ForgetsInsteadOfGrowingWithoutEnd) {
   const MiddleStage middle;
   const Prices prices = tests::timed_prices(middle.program, 3, 2, 0);
   const Rendezvous rendezvous(middle.program, prices);
-  const FlatRole role(middle.program, 1, prices, rendezvous);
+  const FlatProcess process(middle.program, 1, prices, rendezvous);
   BlockMemo memo;
   for (int round = 0; round < 2; ++round) {
     for (std::int64_t late = 1; late <= 1000; ++late) {
       const Inputs inputs{-90, -90, -90, -100, late, late - 3};
-      EXPECT_EQ(memo.outcome(role.blocks[0], role.shapes[0], inputs, false).compute_free, late + 20);
+      EXPECT_EQ(memo.outcome(process.blocks[0], process.shapes[0], inputs, false).compute_free, late + 20);
     }
   }
   EXPECT_EQ(memo.evaluations(), 2000U);

@@ -3,9 +3,12 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "sim/step_simulation.h"
+#include "strategies/build_program.h"
 #include "tests/programs/handmade.h"
+#include "tests/programs/small_plans.h"
 #include "tests/sim/step_programs.h"
 
 namespace sim {
@@ -29,11 +32,11 @@ StepResult reference(const Program& program, const Prices& prices, const StepOpt
 void expect_equal(const StepResult& blocks, const StepResult& operations) {
   EXPECT_EQ(blocks.step_ns, operations.step_ns);
   EXPECT_EQ(blocks.mean, operations.mean);
-  ASSERT_EQ(blocks.roles.size(), operations.roles.size());
-  for (std::size_t role = 0; role < blocks.roles.size(); ++role) {
-    EXPECT_EQ(blocks.roles[role].step_end_ns, operations.roles[role].step_end_ns) << "role " << role;
+  ASSERT_EQ(blocks.of_class.size(), operations.of_class.size());
+  for (std::size_t role = 0; role < blocks.of_class.size(); ++role) {
+    EXPECT_EQ(blocks.of_class[role].step_end_ns, operations.of_class[role].step_end_ns) << "role " << role;
     for (std::size_t kind = 0; kind < kTimeKinds; ++kind) {
-      EXPECT_EQ(blocks.roles[role].breakdown[kind], operations.roles[role].breakdown[kind])
+      EXPECT_EQ(blocks.of_class[role].breakdown[kind], operations.of_class[role].breakdown[kind])
           << "role " << role << " " << name(static_cast<TimeKind>(kind));
     }
   }
@@ -137,6 +140,44 @@ TEST(BlockSimulation, ReportsAProgramThatHangs) {
   const Prices prices = tests::timed_prices(program, 4, 0, 0);
   EXPECT_THROW(simulate_blocks(program, prices), std::runtime_error);
   EXPECT_THROW(simulate_operations(program, prices), std::runtime_error);
+}
+
+/// Rank by rank.
+void expect_equal_ranks(const StepResult& one, const StepResult& other) {
+  EXPECT_EQ(one.step_ns, other.step_ns);
+  EXPECT_EQ(one.mean, other.mean);
+  ASSERT_EQ(one.classes.of_rank.size(), other.classes.of_rank.size());
+  for (std::size_t rank = 0; rank < one.classes.of_rank.size(); ++rank) {
+    const ClassResult& a = one.of_class[one.classes.of_rank[rank]];
+    const ClassResult& b = other.of_class[other.classes.of_rank[rank]];
+    ASSERT_EQ(a.breakdown, b.breakdown) << "rank " << rank;
+    ASSERT_EQ(a.step_end_ns, b.step_end_ns) << "rank " << rank;
+  }
+}
+
+Prices priced(const Program& program, const RankClasses& classes) {
+  return tests::timed_prices(program, classes, 700'000, 5'000, 100'000);
+}
+
+// Every schedule with tensor, data and pipeline ranks and ZeRO-1; with and without a slow rank.
+TEST(BlockSimulation, FoldedEqualsUnfoldedToTheNanosecond) {
+  for (const tests::SmallPlan& small : tests::small_plans()) {
+    SCOPED_TRACE(small.name);
+    const Program program =
+        strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);
+    const StepResult unfolded = simulate_blocks(program, priced(program, single_ranks(program)));
+    expect_equal_ranks(simulate_blocks(program, priced(program, classes_by_role(program))), unfolded);
+    expect_equal_ranks(simulate_operations(program, priced(program, single_ranks(program))), unfolded);
+    for (const int slow : {0, program.ranks() - 1}) {
+      const RankClasses singles = single_ranks(program, SlowGpu{strategies::Rank{slow}, 0.8});
+      const RankClasses classes = folded(program, singles, std::vector<std::uint32_t>(singles.size(), 0));
+      const StepResult held_up = simulate_blocks(program, priced(program, singles));
+      expect_equal_ranks(simulate_blocks(program, priced(program, classes)), held_up);
+      expect_equal_ranks(simulate_operations(program, priced(program, singles)), held_up);
+      EXPECT_GT(held_up.step_ns, unfolded.step_ns);
+    }
+    if (HasFailure()) break;
+  }
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ TEST(Ledger, AMessageIsABubbleUntilItIsSent) {
   EXPECT_EQ(of(ledger.spent(), TimeKind::kExposedPipeline), 8);
 }
 
-RoleObservation observation(std::int64_t before, std::int64_t last, std::int64_t compute, std::int64_t bubble) {
-  RoleObservation role;
+ClassObservation observation(std::int64_t before, std::int64_t last, std::int64_t compute, std::int64_t bubble) {
+  ClassObservation role;
   role.step_end = {before, last};
   role.compute_end = {before, last};
   role.spent[static_cast<std::size_t>(TimeKind::kCompute)] = compute;
@@ -79,25 +79,25 @@ RoleObservation observation(std::int64_t before, std::int64_t last, std::int64_t
 TEST(StepResult, BreakdownsSumToTheStepAlsoOutsideTheSteadyState) {
   const strategies::Program program = tests::empty_program(3, 3, 1);
   // The step takes 200 - 90; the windows of the roles are 110, 100 and 130 long.
-  const std::vector<RoleObservation> roles{observation(90, 200, 100, 10), observation(80, 180, 100, 0),
-                                           observation(60, 190, 115, 15)};
-  const StepResult result = step_result(program, roles);
+  const std::vector<ClassObservation> roles{observation(90, 200, 100, 10), observation(80, 180, 100, 0),
+                                            observation(60, 190, 115, 15)};
+  const StepResult result = step_result(classes_by_role(program), roles);
   EXPECT_EQ(result.step_ns, 110);
-  for (const RoleResult& role : result.roles) EXPECT_EQ(sum(role.breakdown), 110);
+  for (const ClassResult& role : result.of_class) EXPECT_EQ(sum(role.breakdown), 110);
   // The first two work 100, the third all 110: their waiting is imbalance.
-  EXPECT_EQ(of(result.roles[0].breakdown, TimeKind::kImbalance), 10);
-  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kImbalance), 10);
-  EXPECT_EQ(of(result.roles[0].breakdown, TimeKind::kBubble), 0);
-  EXPECT_EQ(of(result.roles[2].breakdown, TimeKind::kBubble), 0);
-  EXPECT_EQ(of(result.roles[2].breakdown, TimeKind::kOther), -5);  // more computing than the step is long
-  EXPECT_EQ(result.roles[2].step_end_ns, 190);
+  EXPECT_EQ(of(result.of_class[0].breakdown, TimeKind::kImbalance), 10);
+  EXPECT_EQ(of(result.of_class[1].breakdown, TimeKind::kImbalance), 10);
+  EXPECT_EQ(of(result.of_class[0].breakdown, TimeKind::kBubble), 0);
+  EXPECT_EQ(of(result.of_class[2].breakdown, TimeKind::kBubble), 0);
+  EXPECT_EQ(of(result.of_class[2].breakdown, TimeKind::kOther), -5);  // more computing than the step is long
+  EXPECT_EQ(result.of_class[2].step_end_ns, 190);
 }
 
 TEST(StepResult, MeanWeighsRolesByTheirRanksAndSumsExactly) {
   strategies::Program program = tests::empty_program(1, 2, 1);
   program.role_of_rank = {0, 1, 1};
-  const std::vector<RoleObservation> roles{observation(0, 100, 100, 0), observation(0, 100, 50, 50)};
-  const StepResult result = step_result(program, roles);
+  const std::vector<ClassObservation> roles{observation(0, 100, 100, 0), observation(0, 100, 50, 50)};
+  const StepResult result = step_result(classes_by_role(program), roles);
   EXPECT_EQ(of(result.mean, TimeKind::kCompute), 66);    // 200 / 3
   EXPECT_EQ(of(result.mean, TimeKind::kImbalance), 34);  // 100 / 3, rounded so that both sum to 100
   EXPECT_EQ(sum(result.mean), 100);
@@ -106,12 +106,13 @@ TEST(StepResult, MeanWeighsRolesByTheirRanksAndSumsExactly) {
 // A stage without samples: those behind it starve with it. What they lack beyond that is bubble and imbalance.
 TEST(StepResult, StagesBehindAStarvedOneStarve) {
   const strategies::Program program = tests::empty_program(1, 2, 1);
-  RoleObservation first = observation(0, 100, 40, 0);
+  ClassObservation first = observation(0, 100, 40, 0);
   first.spent[static_cast<std::size_t>(TimeKind::kDataStall)] = 60;
-  const StepResult result = step_result(program, std::vector<RoleObservation>{first, observation(0, 100, 30, 70)});
-  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kDataStall), 60);
-  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kImbalance), 10);
-  EXPECT_EQ(of(result.roles[1].breakdown, TimeKind::kBubble), 0);
+  const StepResult result =
+      step_result(classes_by_role(program), std::vector<ClassObservation>{first, observation(0, 100, 30, 70)});
+  EXPECT_EQ(of(result.of_class[1].breakdown, TimeKind::kDataStall), 60);
+  EXPECT_EQ(of(result.of_class[1].breakdown, TimeKind::kImbalance), 10);
+  EXPECT_EQ(of(result.of_class[1].breakdown, TimeKind::kBubble), 0);
 }
 
 TEST(StepResult, MeanOfManyRanksOverALongStepDoesNotOverflow) {
@@ -119,8 +120,28 @@ TEST(StepResult, MeanOfManyRanksOverALongStepDoesNotOverflow) {
   program.role_of_rank.assign(1'000'001, 0);
   program.role_of_rank.back() = 1;
   constexpr std::int64_t kStep = 400'000'000'000'000;  // 111 hours
-  const std::vector<RoleObservation> roles{observation(0, kStep, kStep, 0), observation(0, kStep, kStep, 0)};
-  EXPECT_EQ(of(step_result(program, roles).mean, TimeKind::kCompute), kStep);
+  const std::vector<ClassObservation> roles{observation(0, kStep, kStep, 0), observation(0, kStep, kStep, 0)};
+  EXPECT_EQ(of(step_result(classes_by_role(program), roles).mean, TimeKind::kCompute), kStep);
+}
+
+// The slow class computes 100 at half speed: at full speed its work were 50, and the busiest one 70. Of the 60 that
+// the other lacks to 100, 30 lie above that: they are the slow one's. The third one waits for its twin in a collective.
+TEST(StepResult, WaitingBeyondTheBusiestSoundRankIsForTheStraggler) {
+  const strategies::Program program = tests::empty_program(1, 4, 1);
+  RankClasses classes = classes_by_role(program);
+  classes.all[0].speed = 0.5;
+  ClassObservation third = observation(0, 100, 30, 0);
+  third.spent[static_cast<std::size_t>(TimeKind::kStraggler)] = 70;
+  const StepResult result =
+      step_result(classes, std::vector<ClassObservation>{observation(0, 100, 100, 0), observation(0, 100, 40, 60),
+                                                         third, observation(0, 100, 70, 30)});
+  const std::int64_t straggler[] = {0, 30, 70, 30}, imbalance[] = {0, 30, 0, 0};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(of(result.of_class[i].breakdown, TimeKind::kStraggler), straggler[i]);
+    EXPECT_EQ(of(result.of_class[i].breakdown, TimeKind::kImbalance), imbalance[i]);
+    EXPECT_EQ(of(result.of_class[i].breakdown, TimeKind::kBubble), 0);
+    EXPECT_EQ(sum(result.of_class[i].breakdown), 100);
+  }
 }
 
 }  // namespace

@@ -28,11 +28,11 @@ void expect(const Program& program, const Prices& prices, const Expected& expect
     SCOPED_TRACE(blocks ? "simulate_blocks" : "simulate_operations");
     const StepResult result = blocks ? simulate_blocks(program, prices) : simulate_operations(program, prices);
     EXPECT_EQ(result.step_ns, expected.step_ns);
-    ASSERT_EQ(result.roles.size(), expected.roles.size());
-    for (std::size_t role = 0; role < result.roles.size(); ++role) {
+    ASSERT_EQ(result.of_class.size(), expected.roles.size());
+    for (std::size_t role = 0; role < result.of_class.size(); ++role) {
       Breakdown breakdown{};
       for (const auto& [kind, ns] : expected.roles[role]) breakdown[static_cast<std::size_t>(kind)] = ns;
-      EXPECT_EQ(result.roles[role].breakdown, breakdown) << "role " << role;
+      EXPECT_EQ(result.of_class[role].breakdown, breakdown) << "role " << role;
     }
   }
 }
@@ -209,6 +209,19 @@ TEST(StepSimulation, RefusesWhatCannotMeet) {
     EXPECT_THROW(simulate_operations(program, prices), std::invalid_argument);
     EXPECT_THROW(simulate_blocks(program, prices), std::invalid_argument);
   }
+}
+
+// Two replicas, one of half the speed: 10 and 20 of computing, then a reduction of 7 that both wait for.
+TEST(StepSimulation, TheFasterReplicaWaitsForTheSlowOne) {
+  const Program program =
+      one_block({tests::timed(Lane::kCompute, 10), tests::timed_collective(Lane::kData, 7, 0, {{0}}),
+                 tests::timed(Lane::kCompute, 3, Phase::kUpdate, {{1}})});
+  const RankClasses ranks = single_ranks(program, SlowGpu{strategies::Rank{1}, 0.5});
+  expect(
+      program, tests::timed_prices(program, ranks, 0, 0, 0),
+      {33,
+       {{{TimeKind::kCompute, 10}, {TimeKind::kOptimizer, 3}, {TimeKind::kExposedData, 7}, {TimeKind::kStraggler, 13}},
+        {{TimeKind::kCompute, 20}, {TimeKind::kOptimizer, 6}, {TimeKind::kExposedData, 7}}}});
 }
 
 }  // namespace

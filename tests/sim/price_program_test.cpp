@@ -92,7 +92,7 @@ strategies::Program two_stages(int tensor, int data, const std::vector<Work>& wo
 
 Prices price(const strategies::Program& program, const hw_models::Cluster& cluster,
              const strategies::Placement& placement) {
-  return price_program(program, cluster, h100(), software(), placement, {});
+  return price_program(program, classes_by_role(program), cluster, h100(), software(), placement, {});
 }
 
 Prices price(const strategies::Program& program, const hw_models::Cluster& cluster) {
@@ -146,7 +146,8 @@ TEST(PriceProgram, MembersOfCollectivesCostTheHost) {
   hw_models::SoftwareSpec stack = software();
   stack.collective_member = Seconds(100e-6);
   const auto issue_ns = [&](const hw_models::Cluster& cluster, std::uint32_t operation) {
-    const Prices prices = price_program(program, cluster, h100(), stack, strategies::place(program), {});
+    const Prices prices =
+        price_program(program, classes_by_role(program), cluster, h100(), stack, strategies::place(program), {});
     return static_cast<double>(prices.at(0, 0, {operation}).issue_ns);
   };
   const hw_models::Cluster two_nodes(eight_gpu_nodes(2, 8)), one_node(eight_gpu_nodes(1, 8));
@@ -175,8 +176,8 @@ TEST(PriceProgram, ShardsAreCopiedOneByOne) {
       role.blocks[0].operations[0].lane = expected.lane;
       role.blocks[0].operations[0].writes = {{0}, {1}, {2}};
     }
-    const Prices prices = price_program(program, hw_models::Cluster(eight_gpu_nodes(2, 8)), h100(), stack,
-                                        strategies::place(program), {});
+    const Prices prices = price_program(program, classes_by_role(program), hw_models::Cluster(eight_gpu_nodes(2, 8)),
+                                        h100(), stack, strategies::place(program), {});
     EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).issue_ns), 20'000 + expected.host_us * 1'000, 2)
         << name(expected.kind);
   }
@@ -192,7 +193,8 @@ TEST(PriceProgram, TheSlowestGpuSetsThePace) {
   spread.speed_spread = 0.02;
   slow.matrix_efficiency /= 1 + 0.02 * 2.380729;
   const auto priced = [&](const hw_models::GpuSpec& gpu, std::uint32_t operation) {
-    return price_program(program, cluster, gpu, software(), strategies::place(program), {}).at(0, 0, {operation});
+    return price_program(program, classes_by_role(program), cluster, gpu, software(), strategies::place(program), {})
+        .at(0, 0, {operation});
   };
   EXPECT_NEAR(static_cast<double>(priced(spread, 0).duration_ns), static_cast<double>(priced(slow, 0).duration_ns), 2);
   EXPECT_GT(priced(spread, 0).duration_ns, priced(h100(), 0).duration_ns);
@@ -305,7 +307,8 @@ TEST(PriceProgram, InputRateIsPassedOn) {
   const strategies::Program program = two_stages(2, 4, {});
   const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
   const auto rate = [&](const strategies::TrainingSpec& training) {
-    return price_program(program, cluster, h100(), software(), strategies::place(program), training)
+    return price_program(program, classes_by_role(program), cluster, h100(), software(), strategies::place(program),
+                         training)
         .input_samples_per_ns;
   };
   EXPECT_EQ(rate({}), 0);
@@ -350,6 +353,34 @@ TEST(PriceProgram, SixteenThousandRanks) {
   EXPECT_GT(prices.at(0, 0, {0}).duration_ns, 2e9 * 1023 / 1024 / 50);
   EXPECT_GT(prices.at(0, 0, {1}).duration_ns, 1e6 / 50);
   EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, prices.at(1, 0, {0}).duration_ns);
+}
+
+TEST(PriceProgram, ASlowClassComputesLonger) {
+  const hw_models::Matmul matmul{.m = 4096, .n = 4096, .k = 4096};
+  const strategies::Program program = two_stages(1, 2, {strategies::Compute{matmul}, all_reduce(kDataGroup)});
+  const hw_models::Cluster cluster(eight_gpu_nodes(1, 8));
+  const RankClasses ranks = single_ranks(program, SlowGpu{strategies::Rank{1}, 0.5});
+  const Prices prices = price_program(program, ranks, cluster, h100(), software(), strategies::place(program), {});
+  const hw_models::KernelCost cost = hw_models::kernel_cost(matmul, h100());
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, rounded_up(cost.time + Seconds(1e-6)));
+  EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, rounded_up(cost.time / 0.5 + Seconds(1e-6)));
+  EXPECT_EQ(prices.at(0, 0, {1}).duration_ns, prices.at(1, 0, {1}).duration_ns);
+}
+
+// Ranks 0 -> 2 on one node, 1 -> 3 between nodes; the groups of two are {0, 1} inside and {2, 3} between nodes.
+TEST(PriceProgram, SingleRanksPayForTheirOwnRoute) {
+  const strategies::Program program =
+      two_stages(1, 2, {strategies::Send{1, Bytes(100'000'000)}, all_reduce(kDataGroup)});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  const hw_models::Network network(cluster);
+  const strategies::Placement placement{{0, 1, 2, 8}};
+  const RankClasses ranks = single_ranks(program);
+  const Prices prices = price_program(program, ranks, cluster, h100(), software(), placement, {});
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), 0, 2)));
+  EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), 1, 8)));
+  EXPECT_LT(prices.at(0, 0, {1}).duration_ns, prices.at(2, 0, {1}).duration_ns);
+  EXPECT_EQ(folded_by_price(program, ranks, cluster, placement).size(), 3U);  // stage 1 receives nothing
+  EXPECT_EQ(folded_by_price(program, ranks, cluster, {{0, 1, 8, 9}}).size(), 2U);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using strategies::ScheduleShape;
 std::int64_t cold_step_ns(const strategies::Program& program, const Prices& prices) {
   const StepResult result = simulate_blocks(program, prices);
   std::int64_t end = 0;
-  for (const RoleResult& role : result.roles) end = std::max(end, role.step_end_ns);
+  for (const ClassResult& role : result.of_class) end = std::max(end, role.step_end_ns);
   return end - result.step_ns;
 }
 

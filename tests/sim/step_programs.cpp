@@ -190,14 +190,24 @@ Program empty_program(int data, int stages, int chunks) {
 }
 
 sim::Prices timed_prices(const Program& program, std::int64_t send_ns, std::int64_t issue_ns, std::int64_t host_ns) {
+  return timed_prices(program, sim::classes_by_role(program), send_ns, issue_ns, host_ns);
+}
+
+sim::Prices timed_prices(const Program& program, const sim::RankClasses& classes, std::int64_t send_ns,
+                         std::int64_t issue_ns, std::int64_t host_ns) {
   sim::Prices prices;
-  for (const Role& role : program.roles) {
+  prices.classes = classes;
+  for (const sim::RankClass& each : classes.all) {
     auto& blocks = prices.of.emplace_back();
-    for (const Block& block : role.blocks) {
+    for (const Block& block : program.roles[each.role].blocks) {
       auto& operations = blocks.emplace_back();
       for (const Operation& operation : block.operations) {
         const bool host = std::holds_alternative<strategies::Host>(operation.work);
-        operations.push_back({host ? 0 : issue_ns, duration_of(operation, send_ns, host_ns), 0, ""});
+        std::int64_t duration_ns = duration_of(operation, send_ns, host_ns);
+        if (std::holds_alternative<Compute>(operation.work)) {
+          duration_ns = static_cast<std::int64_t>(std::ceil(static_cast<double>(duration_ns) / each.speed));
+        }
+        operations.push_back({host ? 0 : issue_ns, duration_ns, 0, ""});
       }
     }
   }

@@ -30,6 +30,9 @@ strategies::Program empty_program(int data, int stages, int chunks);
 /// operations: `host_ns`.
 sim::Prices timed_prices(const strategies::Program& program, std::int64_t send_ns, std::int64_t issue_ns,
                          std::int64_t host_ns);
+/// For these classes; slow ones compute longer, rounded up.
+sim::Prices timed_prices(const strategies::Program& program, const sim::RankClasses& classes, std::int64_t send_ns,
+                         std::int64_t issue_ns, std::int64_t host_ns);
 
 /// Times of one microbatch on one chunk.
 struct ChunkTimes {

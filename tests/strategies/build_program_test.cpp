@@ -12,7 +12,7 @@
 #include "strategies/program/fingerprint.h"
 #include "strategies/program/text.h"
 #include "tests/golden/golden.h"
-#include "tests/strategies/small_plans.h"
+#include "tests/programs/small_plans.h"
 
 namespace strategies {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "strategies/build_program.h"
-#include "tests/strategies/small_plans.h"
+#include "tests/programs/small_plans.h"
 
 namespace strategies {
 namespace {

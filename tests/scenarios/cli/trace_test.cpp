@@ -179,5 +179,32 @@ TEST(TraceFile, IsMentionedUnlessQuiet) {
   EXPECT_EQ(run_binary({"simulate", "-q", "-", "--trace", path}, kScenario).error, "");
 }
 
+// Rank 5 of tensor 4 x data 2: stage 0 shows the others, its data peer, its tensor group and the rank itself.
+TEST(TraceOfClasses, HasATrackForEveryClassAndArrowsBetweenPeers) {
+  const ScratchFolder folder;
+  run_binary(
+      {"simulate", "-", "--quiet", "--trace", folder.path("t.json"), "--set", "faults.slow_gpu={rank: 5, factor: 0.5}"},
+      kScenario);
+  std::vector<std::string> processes;
+  std::map<int, std::multiset<std::string>> ends;
+  std::map<int, std::set<int>> sides;
+  const json trace = json::parse(read_file(folder.path("t.json")));
+  for (const json& event : trace["traceEvents"]) {
+    if (event["name"] == "process_name") processes.push_back(event["args"]["name"]);
+    if (event["ph"] != "s" && event["ph"] != "f") continue;
+    ends[event["id"]].insert(event["ph"].get<std::string>());
+    sides[event["id"]].insert(event["pid"].get<int>() % 4);
+  }
+  ASSERT_EQ(processes.size(), 8U);
+  EXPECT_EQ(processes[0], "stage 0, rank 0 and 2 alike");
+  EXPECT_EQ(processes[3], "stage 0, rank 5");
+  EXPECT_EQ(processes[7], "stage 1, rank 13");
+  EXPECT_EQ(ends.size(), 4U * 16 * 3 * 2);
+  for (const auto& [id, both] : ends) {
+    EXPECT_EQ(both, (std::multiset<std::string>{"f", "s"}));
+    EXPECT_EQ(sides[id].size(), 1U);  // from a class to the same one of the other stage
+  }
+}
+
 }  // namespace
 }  // namespace scenarios

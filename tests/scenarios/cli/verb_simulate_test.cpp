@@ -174,5 +174,25 @@ TEST(VerbSimulate, FingerprintFollowsTheProgramNotThePrices) {
   EXPECT_NE(fingerprint({"--gbs", "32"}), base);
 }
 
+TEST(VerbSimulate, UnfoldedPrintsTheSame) {
+  for (const std::string& fault : {std::string("{}"), std::string("{slow_gpu: {rank: 5, factor: 0.8}}")}) {
+    std::vector<std::string> arguments{"simulate", "scenarios/examples/gpt-neox-20b-p4d.yaml", "--json", "--set",
+                                       "faults=" + fault};
+    const std::string folded = run_binary(arguments).output;
+    arguments.push_back("--unfolded");
+    EXPECT_EQ(run_binary(arguments).output, folded);
+  }
+}
+
+TEST(VerbSimulate, ASlowGpuShowsInBreakdownWarningsAndBottleneck) {
+  const json answer = json::parse(run_binary({"simulate", "scenarios/examples/gpt-neox-20b-p4d.yaml", "--json", "--set",
+                                              "faults.slow_gpu={rank: 5, factor: 0.5}"})
+                                      .output);
+  EXPECT_GT(answer["step"]["breakdown_s"]["straggler"], 0.1 * answer["step"]["time_s"].get<double>());
+  EXPECT_EQ(answer["bottleneck"]["name"], "straggler");
+  EXPECT_THAT(answer["bottleneck"]["advice"].get<std::string>(), HasSubstr("rank 5"));
+  EXPECT_THAT(answer["warnings"].dump(), HasSubstr("rank 5 computes at 0.5 of the others' speed"));
+}
+
 }  // namespace
 }  // namespace scenarios

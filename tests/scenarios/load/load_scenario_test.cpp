@@ -105,6 +105,16 @@ software: {prices: {kernel_launch: 9 us}}
   EXPECT_EQ(scenario.software.prices.synchronize, catalog.software("megatron-core")->prices.synchronize);
 }
 
+TEST(LoadScenarioTest, ASlowGpuIsAWarning) {
+  const Scenario scenario = load(kScenario, {{"faults.slow_gpu", "{rank: 511, factor: 0.8}"}});
+  ASSERT_TRUE(scenario.faults.slow_gpu);
+  EXPECT_EQ(scenario.faults.slow_gpu->rank.value, 511);
+  EXPECT_EQ(scenario.faults.slow_gpu->speed, 0.8);
+  ASSERT_EQ(scenario.warnings.size(), 1U);
+  EXPECT_NE(scenario.warnings[0].find("rank 511 computes at 0.8"), std::string::npos);
+  EXPECT_TRUE(load(kScenario, {{"faults.slow_gpu", "{rank: 0, factor: 1}"}}).warnings.empty());
+}
+
 TEST(LoadScenarioTest, UnevenLayersAreAWarning) {
   const Scenario scenario = load(kScenario, {{"model", "llama3-8b"}, {"vpp", "3"}});
   ASSERT_EQ(scenario.warnings.size(), 1U);
@@ -233,6 +243,7 @@ TEST(DocumentationTest, EveryKeyIsDocumentedAndEveryDocumentedKeyIsKnown) {
 training: {input: {}}
 cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {oversubscription: 2}, price: {}}
 plan: {layers_per_stage: {}}
+faults: {slow_gpu: {}}
 software: {prices: {}}
 )";
   Diagnostics diagnostics("all.yaml", text);

@@ -57,7 +57,7 @@ double predicted_step_s(const PublishedRun& run, const Catalog& catalog) {
       "software: megatron-lm\n",
       run.model, run.global_batch, gpus(run) / 8, run.tensor, run.pipeline, run.data, run.micro_batch,
       run.chunks > 1 ? "interleaved" : "1f1b", run.chunks);
-  return predict(load_scenario_text(text, run.model, ".", catalog), false).step.time_s;
+  return predict(load_scenario_text(text, run.model, ".", catalog)).step.time_s;
 }
 
 TEST(Band, TheRunsOfSc21ArePredictedWithin15Percent) {

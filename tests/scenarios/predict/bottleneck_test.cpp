@@ -163,5 +163,11 @@ TEST(Bottleneck, InputThatTakesTheWholeStepIsNamed) {
   EXPECT_EQ(find_bottleneck(starved, slow).name, "imbalance");
 }
 
+TEST(Bottleneck, NamesTheSlowRank) {
+  Scenario slow = scenario(1);
+  slow.faults.slow_gpu = sim::SlowGpu{strategies::Rank{5}, 0.8};
+  EXPECT_THAT(find_bottleneck(slow, prediction(1, {{TimeKind::kStraggler, 0.2}})).advice, HasSubstr("rank 5"));
+}
+
 }  // namespace
 }  // namespace scenarios

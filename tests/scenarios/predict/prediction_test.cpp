@@ -46,7 +46,7 @@ TEST(LayerTime, AgreesWithThePublishedLayer) {
         "plan: {{tensor: 8, micro_batch: 4, recompute: {}, sequence_parallel: {}}}\n"
         "software: megatron-lm\n",
         published.recompute, published.sequence_parallel);
-    const Prediction prediction = predict(load_scenario_text(text, "layer", ".", catalog), true);
+    const Prediction prediction = predict(load_scenario_text(text, "layer", ".", catalog), {.records = true});
     const double forward = layer_ms(prediction, strategies::BlockKind::kForward);
     const double backward = layer_ms(prediction, strategies::BlockKind::kBackward);
     fmt::print(

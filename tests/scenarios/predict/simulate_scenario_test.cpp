@@ -1,4 +1,5 @@
-// Figures that are legal one by one and absurd together end as bad input, before the clock overflows.
+// Figures that are legal one by one and absurd together end as bad input, before the clock overflows. Ranks that behave
+// alike are simulated once, with the same result.
 #include "scenarios/predict/simulate_scenario.h"
 
 #include <fmt/format.h>
@@ -6,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/predict/prediction.h"
+#include "strategies/pipeline/schedule.h"
 
 namespace scenarios {
 namespace {
@@ -31,7 +34,7 @@ Scenario slow_scenario(int sequence, int microbatches, const std::string& input 
 
 std::string refusal(const Scenario& scenario) {
   try {
-    predict(scenario, false);
+    predict(scenario);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -39,7 +42,7 @@ std::string refusal(const Scenario& scenario) {
 }
 
 TEST(CheckScale, SlowButCountable) {
-  const Prediction prediction = predict(slow_scenario(64, 2), false);
+  const Prediction prediction = predict(slow_scenario(64, 2));
   EXPECT_GT(prediction.step.time_s, 1e5);
   EXPECT_LE(prediction.step.mfu, 1);
 }
@@ -59,6 +62,74 @@ TEST(CheckScale, StepTooLong) {
 TEST(CheckScale, InputTooSlow) {
   EXPECT_THAT(refusal(slow_scenario(1, 10'000, "{samples_per_s: 0.000001}")),
               HasSubstr("longer than can be simulated"));
+}
+
+/// tensor x pipeline x data ranks on DGX H100 nodes.
+Scenario plan_of(int tensor, int pipeline, int data, std::string_view schedule, int chunks,
+                 const std::string& faults = "{}") {
+  const std::string text = fmt::format(
+      "model: {{layers: 16, hidden: 1024, heads: 16, ffn: 4096, vocabulary: 32000}}\n"
+      "training: {{sequence_length: 1024, global_batch: {}}}\n"
+      "cluster: {{node: dgx-h100, gpus: {}}}\n"
+      "plan: {{tensor: {}, pipeline: {}, data: {}, schedule: {}, chunks: {}, zero: 1}}\n"
+      "faults: {}\n",
+      8 * data, tensor * pipeline * data, tensor, pipeline, data, schedule, chunks, faults);
+  return load_scenario_text(text, "plan.yaml", ".", Catalog());
+}
+
+void expect_equal(const Prediction& folded, const Prediction& unfolded) {
+  EXPECT_EQ(unfolded.result.classes.size(), static_cast<std::size_t>(unfolded.gpus));
+  EXPECT_LT(folded.result.classes.size(), unfolded.result.classes.size());
+  EXPECT_EQ(folded.result.step_ns, unfolded.result.step_ns);
+  EXPECT_EQ(folded.result.mean, unfolded.result.mean);
+  EXPECT_EQ(folded.memory.device_bytes, unfolded.memory.device_bytes);
+  for (std::size_t rank = 0; rank < unfolded.result.classes.of_rank.size(); ++rank) {
+    const auto breakdown = [rank](const sim::StepResult& result) {
+      return result.of_class[result.classes.of_rank[rank]].breakdown;
+    };
+    ASSERT_EQ(breakdown(folded.result), breakdown(unfolded.result)) << "rank " << rank;
+  }
+}
+
+constexpr int kPlans[][3] = {{8, 1, 1}, {2, 4, 1}, {4, 2, 2}, {8, 2, 4}, {4, 4, 8}, {8, 4, 8}};  // 8 to 256 GPUs
+
+TEST(Unfolded, EqualsTheFoldedStepToTheNanosecond) {
+  for (const auto& [tensor, pipeline, data] : kPlans) {
+    for (const strategies::Schedule& schedule : strategies::schedules()) {
+      if (schedule.minimum_chunks > 1 && pipeline == 1) continue;
+      SCOPED_TRACE(fmt::format("{} x {} x {} {}", tensor, pipeline, data, schedule.name));
+      const Scenario scenario = plan_of(tensor, pipeline, data, schedule.name, schedule.minimum_chunks);
+      const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
+      expect_equal(folded, unfolded);
+      EXPECT_EQ(folded.result.mean[static_cast<std::size_t>(sim::TimeKind::kStraggler)], 0);
+    }
+  }
+}
+
+// 16,384 ranks that each call 256 forwards and backwards of four layers.
+TEST(Unfolded, TooManyOperationsAreRefused) {
+  Scenario scenario = plan_of(8, 4, 512, "1f1b", 1);
+  scenario.training.global_batch *= 32;
+  try {
+    predict(scenario, {.unfolded = true});
+    FAIL() << "was accepted";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("plan.yaml: error: 16384 ranks one by one are "));
+    EXPECT_THAT(error.what(), HasSubstr("leave out --unfolded"));
+  }
+}
+
+TEST(Unfolded, ASlowGpuUnfoldsWhatItTouches) {
+  for (const auto& [tensor, pipeline, data] : kPlans) {
+    SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
+    const Scenario scenario = plan_of(tensor, pipeline, data, "1f1b", 1, "{slow_gpu: {rank: 5, factor: 0.1}}");
+    const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
+    // Per stage: the slow rank or its peer, its tensor group, its data group, the others.
+    EXPECT_LE(folded.result.classes.size(), 4U * static_cast<std::size_t>(pipeline));
+    EXPECT_GT(folded.result.step_ns, predict(plan_of(tensor, pipeline, data, "1f1b", 1)).result.step_ns);
+    EXPECT_GT(folded.result.mean[static_cast<std::size_t>(sim::TimeKind::kStraggler)], 0);
+    if (folded.result.classes.size() < unfolded.result.classes.size()) expect_equal(folded, unfolded);
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/strategies/small_plans.h"
+#include "tests/programs/small_plans.h"
 
 namespace strategies {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/strategies/small_plans.h"
+#include "tests/programs/small_plans.h"
 
 #include "strategies/pipeline/schedule.h"
 
