@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "strategies/build_program.h"
-#include "tests/sim/step_programs.h"
 #include "tests/programs/small_plans.h"
+#include "tests/sim/step_programs.h"
 
 namespace sim {
 namespace {
