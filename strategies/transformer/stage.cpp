@@ -19,8 +19,8 @@ std::int64_t softmax_bytes(const Stage& stage) {
 }  // namespace
 
 Recompute Stage::recompute_of(int layer) const {
-  const bool layers = implementation.selective == SelectiveRecompute::kAlternateLayers;
-  if (plan.recompute != Recompute::kSelective || !layers) return plan.recompute;
+  const bool whole_layers = implementation.selective == SelectiveRecompute::kAlternateLayers;
+  if (plan.recompute != Recompute::kSelective || !whole_layers) return plan.recompute;
   return layer % 2 == 1 ? Recompute::kFull : Recompute::kNone;  // the second of every pair
 }
 
