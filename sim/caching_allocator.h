@@ -29,7 +29,7 @@ class CachingAllocator {
 
   explicit CachingAllocator(hw_models::Bytes limit) : limit_(limit.value()) {}
 
-  Handle allocate(hw_models::Bytes size);
+  Handle allocate(hw_models::Bytes request);
   void free(Handle piece);
 
   hw_models::Bytes reserved() const { return hw_models::Bytes(reserved_); }
