@@ -44,13 +44,6 @@ std::optional<Spec> load(const CatalogFile* file,
   return spec;
 }
 
-std::string read_text(const fs::path& path) {
-  std::string text = read_file(path, kMaximumFileBytes);
-  if (text.size() <= kMaximumFileBytes) return text;
-  throw InputError(fmt::format("{}: error: more than {} bytes are too many for a catalogue file\n", path.string(),
-                               kMaximumFileBytes));
-}
-
 /// Entries of a folder, sorted; InputError when it cannot be listed.
 std::vector<fs::path> listing(const fs::path& folder) {
   std::error_code failure;
@@ -89,7 +82,8 @@ std::vector<CatalogFile> overlay_files(const fs::path& directory) {
     const std::string kind = kind_of(folder);
     for (const fs::path& path : listing(folder)) {
       if (path.extension() != ".yaml") continue;
-      files.push_back({kind, path.stem().string(), path.string(), read_text(path)});
+      files.push_back(
+          {kind, path.stem().string(), path.string(), read_bounded_file(path, kMaximumFileBytes, "a catalogue file")});
     }
   }
   if (files.empty()) {

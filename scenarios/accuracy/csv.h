@@ -1,12 +1,16 @@
 // Comma-separated tables (RFC 4180: quotes, doubled quotes, line breaks inside quotes) with a header line.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace scenarios {
+
+/// Bytes of a file that is read as a table.
+inline constexpr std::size_t kLargestTable = std::size_t{1} << 26;
 
 struct CsvRow {
   int line = 0;                    ///< 1-based, where the row begins

@@ -115,13 +115,6 @@ void read_layout(const RowReader& row, MeasuredRun& run) {
   run.offload = row.text("offload");
 }
 
-std::string read_table(const std::string& file) {
-  constexpr std::size_t kLargest = std::size_t{1} << 26;
-  std::string text = read_file(file, kLargest);
-  if (text.size() <= kLargest) return text;
-  throw InputError(fmt::format("{}: error: more than {} bytes are too many for a table\n", file, kLargest));
-}
-
 }  // namespace
 
 std::vector<MeasuredRun> read_runs(const CsvTable& table) {
@@ -155,7 +148,7 @@ std::vector<MeasuredRun> read_runs(const CsvTable& table) {
 std::vector<MeasuredRun> read_run_files(const std::vector<std::string>& files) {
   std::vector<MeasuredRun> runs;
   for (const std::string& file : files) {
-    std::vector<MeasuredRun> more = read_runs(parse_csv(read_table(file), file));
+    std::vector<MeasuredRun> more = read_runs(parse_csv(read_bounded_file(file, kLargestTable, "a table"), file));
     runs.insert(runs.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return runs;

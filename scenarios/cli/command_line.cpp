@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "scenarios/load/diagnostics.h"
 
 namespace scenarios {
@@ -20,6 +22,12 @@ po::variables_map parse_command_line(const std::string& verb, const std::vector<
     throw InputError(fmt::format("error: {}\n  see trainyard {} --help\n", error.what(), verb));
   }
   return given;
+}
+
+std::string help_text(const std::string& text, const po::options_description& options) {
+  std::ostringstream stream;
+  stream << text << options;
+  return stream.str();
 }
 
 std::optional<std::filesystem::path> catalog_overlay(const po::variables_map& given) {

@@ -16,6 +16,9 @@ boost::program_options::variables_map parse_command_line(
     const boost::program_options::options_description& options,
     const boost::program_options::positional_options_description& positions);
 
+/// `text` and the options below it.
+std::string help_text(const std::string& text, const boost::program_options::options_description& options);
+
 /// The directory given with --catalog, if any.
 std::optional<std::filesystem::path> catalog_overlay(const boost::program_options::variables_map& given);
 

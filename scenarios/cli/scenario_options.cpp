@@ -19,21 +19,17 @@ namespace po = boost::program_options;
 constexpr unsigned kHelpColumns = 120;
 
 /// "plan.tensor=4" -> path and value.
-Override parse_override(const std::string& text) {
+Override parse_override(const std::string& text, const std::string& example) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw InputError(fmt::format("error: '--set {}' has no {}\n  write --set plan.tensor=4\n", shortened(text, 100),
-                                 equals == 0 ? "key" : "value"));
+    throw InputError(fmt::format("error: '--set {}' has no {}\n  write --set {}\n", shortened(text, 100),
+                                 equals == 0 ? "key" : "value", example));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
 std::vector<Override> overrides_of(const po::variables_map& given) {
-  std::vector<Override> overrides;
-  if (given.count("set") > 0) {
-    for (const std::string& text : given["set"].as<std::vector<std::string>>())
-      overrides.push_back(parse_override(text));
-  }
+  std::vector<Override> overrides = set_overrides(given, "plan.tensor=4");
   for (const UserWord& word : user_words()) {
     const std::string option(word.word);
     if (given.count(option) > 0) overrides.push_back({option, given[option].as<std::string>()});
@@ -42,6 +38,15 @@ std::vector<Override> overrides_of(const po::variables_map& given) {
 }
 
 }  // namespace
+
+std::vector<Override> set_overrides(const po::variables_map& given, const std::string& example) {
+  std::vector<Override> overrides;
+  if (given.count("set") == 0) return overrides;
+  for (const std::string& text : given["set"].as<std::vector<std::string>>()) {
+    overrides.push_back(parse_override(text, example));
+  }
+  return overrides;
+}
 
 po::options_description scenario_options() {
   po::options_description options("options", kHelpColumns);

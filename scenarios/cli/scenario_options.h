@@ -13,6 +13,9 @@ namespace scenarios {
 /// The options shown by --help: --json, --set, --catalog, --quiet, --help and the users' own words for plan keys.
 boost::program_options::options_description scenario_options();
 
+/// The --set options. Throws InputError for one that is not KEY=VALUE and shows `example`.
+std::vector<Override> set_overrides(const boost::program_options::variables_map& given, const std::string& example);
+
 /// The parsed command line of such a verb.
 struct ScenarioArguments {
   std::string file;

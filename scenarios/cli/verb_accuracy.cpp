@@ -4,7 +4,6 @@
 
 #include <boost/program_options.hpp>
 #include <cstdio>
-#include <sstream>
 #include <utility>
 
 #include "scenarios/accuracy/accuracy_report.h"
@@ -83,9 +82,7 @@ int run_accuracy(const std::vector<std::string>& arguments) {
   const po::options_description shown = shown_options();
   const po::variables_map given = parse(arguments, shown);
   if (given["help"].as<bool>()) {
-    std::ostringstream text;
-    text << kHelp << shown;
-    fmt::print("{}", text.str());
+    fmt::print("{}", help_text(kHelp, shown));
     return 0;
   }
   if (given.count("runs") == 0) {

@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 
 #include "hw_models/cluster_check.h"
 #include "scenarios/cli/command_line.h"
+#include "scenarios/cli/scenario_options.h"
 #include "scenarios/collectives/collectives_accuracy.h"
 #include "scenarios/collectives/collectives_table.h"
 #include "scenarios/collectives/correction_fit.h"
@@ -32,6 +32,8 @@ constexpr const char* kHelp =
     "that NCCL chooses and the link that limits the rate. --measured compares a real run of nccl-tests with it and\n"
     "names the likely cause of what is missing (exit code 1 below 80 % at large sizes). --accuracy scores the model\n"
     "against a table of measurements. docs/nccl.md explains the model and the columns.\n\n";
+
+constexpr const char* kSetExample = "cluster.nodes=4";
 
 po::options_description shown_options() {
   po::options_description options("options", 120);
@@ -73,27 +75,6 @@ std::optional<std::string> text_of(const po::variables_map& given, const char* o
   return given.count(option) > 0 ? std::optional(given[option].as<std::string>()) : std::nullopt;
 }
 
-std::string read_text(const std::string& file) {
-  constexpr std::size_t kLargest = std::size_t{1} << 26;
-  std::string text = read_file(file, kLargest);
-  if (text.size() <= kLargest) return text;
-  throw InputError(fmt::format("{}:1:1: error: more than {} bytes\n  cut the file\n", file, kLargest));
-}
-
-std::vector<Override> overrides_of(const po::variables_map& given) {
-  std::vector<Override> overrides;
-  if (given.count("set") == 0) return overrides;
-  for (const std::string& text : given["set"].as<std::vector<std::string>>()) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw InputError(
-          fmt::format("error: '--set {}' is not KEY=VALUE\n  write --set cluster.nodes=4\n", shortened(text, 100)));
-    }
-    overrides.push_back({text.substr(0, equals), text.substr(equals + 1)});
-  }
-  return overrides;
-}
-
 /// The cluster of --node, read as the `cluster` section of a scenario would be.
 hw_models::ClusterSpec cluster_of_options(const po::variables_map& given, const Catalog& catalog) {
   nlohmann::ordered_json section{{"node", given["node"].as<std::string>()}};
@@ -103,7 +84,7 @@ hw_models::ClusterSpec cluster_of_options(const po::variables_map& given, const 
       nlohmann::ordered_json{{"cluster", section}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   Diagnostics diagnostics("command line", text);
   std::optional<Value> root = parse_yaml(text, diagnostics);
-  for (const Override& change : overrides_of(given)) {
+  for (const Override& change : set_overrides(given, kSetExample)) {
     if (root) root = with_override(*root, change.path, change.value, diagnostics);
   }
   std::optional<ClusterSection> cluster;
@@ -127,7 +108,7 @@ hw_models::ClusterSpec cluster_of(const po::variables_map& given, const Catalog&
                                 "name a scenario\n");
   }
   if (!scenario) return cluster_of_options(given, catalog);
-  std::vector<Override> overrides = overrides_of(given);
+  std::vector<Override> overrides = set_overrides(given, kSetExample);
   if (const auto fabric = text_of(given, "fabric")) overrides.push_back({"cluster.fabric", *fabric});
   hw_models::ClusterSpec cluster = load_scenario(given["scenario"].as<std::string>(), catalog, overrides).cluster;
   if (given.count("nodes") > 0) cluster.nodes = given["nodes"].as<int>();  // the plan does not matter here
@@ -190,7 +171,7 @@ int gpus_of(const po::variables_map& given, const hw_models::ClusterSpec& cluste
 
 int show_accuracy(const po::variables_map& given, const Catalog& catalog) {
   const std::string file = given["accuracy"].as<std::string>();
-  std::vector<MeasuredCollective> rows = read_sweep(parse_csv(read_text(file), file));
+  std::vector<MeasuredCollective> rows = read_sweep(parse_csv(read_bounded_file(file, kLargestTable, "a table"), file));
   if (given["fit"].as<bool>()) {
     fmt::print("{}", fit_text(fit_corrections(rows, catalog)));
     return 0;
@@ -203,7 +184,8 @@ int show_accuracy(const po::variables_map& given, const Catalog& catalog) {
 
 int compare(const po::variables_map& given, const hw_models::ClusterSpec& cluster) {
   const std::string file = given["measured"].as<std::string>();
-  const NcclTestsOutput output = parse_nccl_tests(read_text(file), file);
+  const NcclTestsOutput output =
+      parse_nccl_tests(read_bounded_file(file, kLargestTable, "an output of nccl-tests"), file);
   for (const std::string& warning : output.warnings) fmt::print(stderr, "{}\n", warning);
   const CollectiveTest* named = operation_of(given);
   const CollectiveTest* test = named != nullptr ? named : output.test;
@@ -238,9 +220,7 @@ int run_collectives(const std::vector<std::string>& arguments) {
   const po::options_description shown = shown_options();
   const po::variables_map given = parse(arguments, shown);
   if (given["help"].as<bool>()) {
-    std::ostringstream text;
-    text << kHelp << shown;
-    fmt::print("{}", text.str());
+    fmt::print("{}", help_text(kHelp, shown));
     return 0;
   }
   const Catalog catalog(catalog_overlay(given));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
-#include <sstream>
 
 #include "scenarios/cli/command_line.h"
 #include "scenarios/import/read_topology.h"
@@ -40,9 +39,7 @@ int run_topology(const std::vector<std::string>& arguments) {
   positions.add("file", 1);
   const po::variables_map given = parse_command_line("topology", arguments, all, positions);
   if (given["help"].as<bool>()) {
-    std::ostringstream text;
-    text << kHelp << shown;
-    fmt::print("{}", text.str());
+    fmt::print("{}", help_text(kHelp, shown));
     return 0;
   }
   if (given.count("file") == 0) {

@@ -21,11 +21,7 @@ NodeTopology parse_topology(std::string_view text, const std::string& file) {
 
 NodeTopology read_topology(const std::string& file) {
   constexpr std::size_t kLargest = std::size_t{1} << 22;
-  const std::string text = read_file(file, kLargest);
-  if (text.size() > kLargest) {
-    throw InputError(fmt::format("{}: error: more than {} bytes\n  a server's topology is smaller\n", file, kLargest));
-  }
-  return parse_topology(text, file);
+  return parse_topology(read_bounded_file(file, kLargest, "a topology"), file);
 }
 
 }  // namespace scenarios

@@ -1,5 +1,7 @@
 #include "scenarios/load/read_file.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iostream>
 #include <system_error>
@@ -39,6 +41,12 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "the file cannot be opened");
   return read_stream(stream, path, limit);
+}
+
+std::string read_bounded_file(const std::filesystem::path& path, std::size_t limit, std::string_view what) {
+  std::string text = read_file(path, limit);
+  if (text.size() <= limit) return text;
+  throw InputError(fmt::format("{}: error: more than {} bytes are too many for {}\n", path.string(), limit, what));
 }
 
 }  // namespace scenarios

@@ -82,24 +82,19 @@ std::vector<Step> collnet_direct_steps(const Exchange& exchange, const GroupDoma
   if (group.is_switch(member)) return {};
   const bool blocks_of_rails = exchange.kind == ExchangeKind::kAllReduce;
   const Cut cut{blocks_of_rails ? group.domain_size(0) : group.ranks(), exchange.channels, exchange.slices};
-  StepWriter writer;
-  for (int c = 0; c < cut.channels; ++c) {
-    writer.set_channel(c);
-    for (int s = 0; s < cut.slices; ++s) {
-      const Part part{group, cut, c, s};
-      switch (exchange.kind) {
-        case ExchangeKind::kReduceScatter:
-          reduce_scatter(writer, part, member);
-          break;
-        case ExchangeKind::kAllGather:
-          all_gather(writer, part, member);
-          break;
-        default:
-          all_reduce(writer, part, member);
-      }
+  return write_slices(cut, [&](StepWriter& writer, int c, int s) {
+    const Part part{group, cut, c, s};
+    switch (exchange.kind) {
+      case ExchangeKind::kReduceScatter:
+        reduce_scatter(writer, part, member);
+        break;
+      case ExchangeKind::kAllGather:
+        all_gather(writer, part, member);
+        break;
+      default:
+        all_reduce(writer, part, member);
     }
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace strategies

@@ -30,18 +30,13 @@ std::vector<Step> direct_steps(const Exchange& exchange, const GroupDomains& gro
   if (!group.is_rank(member)) return {};
   const bool single = exchange.kind == ExchangeKind::kSend;
   const Cut cut{single ? 1 : group.ranks(), exchange.channels, exchange.slices};
-  StepWriter writer;
-  for (int c = 0; c < cut.channels; ++c) {
-    writer.set_channel(c);
-    for (int s = 0; s < cut.slices; ++s) {
-      if (single) {
-        send(writer, exchange, cut, member, c, s);
-      } else {
-        all_to_all(writer, cut, member, c, s);
-      }
+  return write_slices(cut, [&](StepWriter& writer, int c, int s) {
+    if (single) {
+      send(writer, exchange, cut, member, c, s);
+    } else {
+      all_to_all(writer, cut, member, c, s);
     }
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace strategies

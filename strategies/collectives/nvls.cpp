@@ -65,22 +65,17 @@ void all_gather(StepWriter& writer, const GroupDomains& group, int member, const
 std::vector<Step> nvls_steps(const Exchange& exchange, const GroupDomains& group, int member) {
   if (member == group.network() || group.ranks() == 1) return {};
   const Cut cut{group.ranks(), exchange.channels, exchange.slices};
-  StepWriter writer;
-  for (int c = 0; c < cut.channels; ++c) {
-    writer.set_channel(c);
-    for (int s = 0; s < cut.slices; ++s) {
-      if (exchange.kind == ExchangeKind::kReduceScatter) {
-        reduce_scatter(writer, group, member, cut, c, s);
-      } else if (exchange.kind == ExchangeKind::kAllGather) {
-        all_gather(writer, group, member, cut, c, s);
-      } else if (group.is_rank(member)) {
-        nvls_rank_all_reduce(writer, group, member, {}, cut, c, s);
-      } else {
-        nvls_switch_all_reduce(writer, group, 0, cut, c, s);
-      }
+  return write_slices(cut, [&](StepWriter& writer, int c, int s) {
+    if (exchange.kind == ExchangeKind::kReduceScatter) {
+      reduce_scatter(writer, group, member, cut, c, s);
+    } else if (exchange.kind == ExchangeKind::kAllGather) {
+      all_gather(writer, group, member, cut, c, s);
+    } else if (group.is_rank(member)) {
+      nvls_rank_all_reduce(writer, group, member, {}, cut, c, s);
+    } else {
+      nvls_switch_all_reduce(writer, group, 0, cut, c, s);
     }
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace strategies

@@ -23,18 +23,13 @@ TreeNode rail_tree(const GroupDomains& group, int rank, int tree) {
 std::vector<Step> nvls_tree_steps(const Exchange& exchange, const GroupDomains& group, int member) {
   if (member == group.network()) return {};
   const Cut cut{group.domain_size(0), 2 * exchange.channels, exchange.slices};
-  StepWriter writer;
-  for (int c = 0; c < cut.channels; ++c) {
-    writer.set_channel(c);
-    for (int s = 0; s < cut.slices; ++s) {
-      if (group.is_rank(member)) {
-        nvls_rank_all_reduce(writer, group, member, rail_tree(group, member, c % 2), cut, c, s);
-      } else {
-        nvls_switch_all_reduce(writer, group, member - group.ranks(), cut, c, s);
-      }
+  return write_slices(cut, [&](StepWriter& writer, int c, int s) {
+    if (group.is_rank(member)) {
+      nvls_rank_all_reduce(writer, group, member, rail_tree(group, member, c % 2), cut, c, s);
+    } else {
+      nvls_switch_all_reduce(writer, group, member - group.ranks(), cut, c, s);
     }
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace strategies

@@ -26,27 +26,22 @@ std::vector<Step> pat_steps(const Exchange& exchange, const GroupDomains& group,
   const bool gather = exchange.kind == ExchangeKind::kAllGather;
   const Cut cut{n, exchange.channels, exchange.slices};
   const int farthest = static_cast<int>(std::bit_floor(static_cast<unsigned>(n - 1)));
-  StepWriter writer;
-  for (int c = 0; c < cut.channels; ++c) {
-    writer.set_channel(c);
-    for (int s = 0; s < cut.slices; ++s) {
-      // Blocks of `owner` and of every second rank at this distance before it.
-      const auto blocks = [&](int owner, int distance) {
-        return cut.pieces(owner, blocks_at(n, distance), -2 * distance, c, s);
-      };
-      for (int d = gather ? farthest : 1; d >= 1 && d <= farthest; d = gather ? d / 2 : d * 2) {
-        const int above = (member + d) % n, below = (member - d + n) % n;
-        if (gather) {
-          writer.send(0, above, blocks(member, d));
-          writer.receive(0, below, blocks(below, d));
-        } else {
-          writer.send(0, below, blocks(below, d));
-          writer.reduce(0, above, blocks(member, d));
-        }
+  return write_slices(cut, [&](StepWriter& writer, int c, int s) {
+    // Blocks of `owner` and of every second rank at this distance before it.
+    const auto blocks = [&](int owner, int distance) {
+      return cut.pieces(owner, blocks_at(n, distance), -2 * distance, c, s);
+    };
+    for (int d = gather ? farthest : 1; d >= 1 && d <= farthest; d = gather ? d / 2 : d * 2) {
+      const int above = (member + d) % n, below = (member - d + n) % n;
+      if (gather) {
+        writer.send(0, above, blocks(member, d));
+        writer.receive(0, below, blocks(below, d));
+      } else {
+        writer.send(0, below, blocks(below, d));
+        writer.reduce(0, above, blocks(member, d));
       }
     }
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace strategies

@@ -93,22 +93,17 @@ std::vector<Step> pxn_steps(const Exchange& exchange, const GroupDomains& group,
   if (!group.is_rank(member)) return {};
   const bool single = exchange.kind == ExchangeKind::kSend;
   const Cut cut{single ? 1 : group.ranks(), exchange.channels, exchange.slices};
-  StepWriter writer;
-  for (int c = 0; c < cut.channels; ++c) {
-    writer.set_channel(c);
-    for (int s = 0; s < cut.slices; ++s) {
-      const Part part{group, cut, member, c, s};
-      if (single) {
-        send(writer, exchange, part);
-        continue;
-      }
-      hand_to_mates(writer, part);
-      take_own_domain(writer, part);
-      send_bundles(writer, part);
-      receive_bundles(writer, part);
+  return write_slices(cut, [&](StepWriter& writer, int c, int s) {
+    const Part part{group, cut, member, c, s};
+    if (single) {
+      send(writer, exchange, part);
+      return;
     }
-  }
-  return writer.take();
+    hand_to_mates(writer, part);
+    take_own_domain(writer, part);
+    send_bundles(writer, part);
+    receive_bundles(writer, part);
+  });
 }
 
 }  // namespace strategies

@@ -89,4 +89,15 @@ class StepWriter {
   std::vector<Step> steps_;
 };
 
+/// The steps that `write(writer, channel, slice)` adds for every channel and, in it, every slice of the cut.
+template <class Write>
+std::vector<Step> write_slices(const Cut& cut, Write write) {
+  StepWriter writer;
+  for (int channel = 0; channel < cut.channels; ++channel) {
+    writer.set_channel(channel);
+    for (int slice = 0; slice < cut.slices; ++slice) write(writer, channel, slice);
+  }
+  return writer.take();
+}
+
 }  // namespace strategies
