@@ -220,6 +220,7 @@ class Family {
   }
 
   BytesPerSecond linked_ring(Members domain) const {
+    if (linked_rings_.empty()) return BytesPerSecond(0);
     const auto ring = linked_rings_.find(local(domain));
     return ring == linked_rings_.end() ? BytesPerSecond(0) : ring->second;
   }

@@ -44,11 +44,15 @@ CollectivePrices::CollectivePrices(const strategies::Program& program, const Ran
       network_(network),
       rank_of_gpu_(std::move(rank_of_gpu)) {}
 
+Bytes priced_bytes(const strategies::Collective& collective) {
+  return collective.member_bytes.empty() ? collective.bytes : std::ranges::max(collective.member_bytes);
+}
+
 CollectiveEstimate CollectivePrices::of(const strategies::Collective& collective, std::uint32_t process) {
   if (collective.algorithm != "auto") {
     throw std::invalid_argument("collective algorithm '" + collective.algorithm + "' is not modelled: use auto");
   }
-  const Bytes bytes = collective.member_bytes.empty() ? collective.bytes : std::ranges::max(collective.member_bytes);
+  const Bytes bytes = priced_bytes(collective);
   const auto key = std::make_tuple(process, collective.group, collective.kind, bytes);
   if (const auto known = by_class_.find(key); known != by_class_.end()) return known->second;
   CollectiveEstimate slowest;

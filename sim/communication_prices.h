@@ -18,6 +18,9 @@
 namespace sim {
 
 /// Where the groups of every family lie, and what a collective over them costs. The referees outlive the object.
+/// What a collective is priced for: the busiest member's bytes.
+hw_models::Bytes priced_bytes(const strategies::Collective& collective);
+
 class CollectivePrices {
  public:
   /// `rank_of_gpu` is the inverse of the placement.

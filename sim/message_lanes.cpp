@@ -13,6 +13,7 @@ namespace {
 
 using hw_models::Bytes;
 using hw_models::Cluster;
+using strategies::Ends;
 using strategies::GroupDomains;
 using strategies::Slice;
 using strategies::Step;
@@ -60,7 +61,7 @@ class MessageLanes::Packer {
     for (const Step& step : steps) {
       if (step.kind == StepKind::kCopy) continue;
       const bool sends = step.kind == StepKind::kSend;
-      const Ends ends{sends ? member : step.peer, sends ? step.peer : member, step.channel, step.connection};
+      const Ends ends = strategies::ends_of(step, member);
       auto found = known.find(ends);
       if (found == known.end()) found = known.emplace(ends, connection(ends)).first;
       const std::uint32_t lane = lane_of_.at({step.channel, step.lane});
@@ -72,11 +73,6 @@ class MessageLanes::Packer {
   }
 
  private:
-  struct Ends {
-    int from = 0, to = 0, channel = 0, number = 0;
-    auto operator<=>(const Ends&) const = default;
-  };
-
   /// Lanes of the member, in the order of their first steps, with room for these.
   void make_lanes(const std::vector<Step>& steps, int member) {
     const std::size_t begin = to_.lanes_.size();

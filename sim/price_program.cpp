@@ -186,8 +186,7 @@ std::vector<std::vector<Communication>> distinct_communications(const strategies
         const auto* collective = std::get_if<strategies::Collective>(&operation.work);
         const auto* send = std::get_if<strategies::Send>(&operation.work);
         if (collective != nullptr) {
-          const hw_models::Bytes bytes =
-              collective->member_bytes.empty() ? collective->bytes : std::ranges::max(collective->member_bytes);
+          const hw_models::Bytes bytes = priced_bytes(*collective);
           if (collectives.emplace(collective->kind, collective->group, bytes).second) distinct.push_back({collective});
         } else if (send != nullptr && sends.emplace(send->virtual_stage, send->bytes).second) {
           distinct.push_back({nullptr, send});

@@ -30,6 +30,11 @@ inline constexpr std::array<NcclAlgorithm, 7> kNcclAlgorithms{
 inline constexpr std::array<NcclProtocol, 3> kNcclProtocols{NcclProtocol::kLl, NcclProtocol::kLl128,
                                                             NcclProtocol::kSimple};
 
+/// The NVSwitches add: NVLS and NVLSTree.
+inline bool is_nvls(NcclAlgorithm algorithm) {
+  return algorithm == NcclAlgorithm::kNvls || algorithm == NcclAlgorithm::kNvlsTree;
+}
+
 /// As NCCL writes them: "Tree", "NVLSTree", "LL128".
 const char* name(NcclAlgorithm algorithm);
 const char* name(NcclProtocol protocol);

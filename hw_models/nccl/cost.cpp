@@ -10,7 +10,6 @@ namespace {
 constexpr std::size_t kLl = 0, kLl128 = 1, kSimple = 2;
 constexpr double kGiga = 1e9, kMicro = 1e-6;
 
-bool is_nvls(NcclAlgorithm a) { return a == NcclAlgorithm::kNvls || a == NcclAlgorithm::kNvlsTree; }
 bool is_collnet(NcclAlgorithm a) { return a == NcclAlgorithm::kCollNetDirect || a == NcclAlgorithm::kCollNetChain; }
 bool gathers(Operation operation) {
   return operation == Operation::kAllGather || operation == Operation::kReduceScatter;

@@ -30,10 +30,6 @@ Seconds ramp(double bytes, double steps, const NcclGroup& group) {
   return full * (depth(steps, group) * bytes / (bytes + kRampBytes));
 }
 
-bool in_switch(NcclAlgorithm algorithm) {
-  return algorithm == NcclAlgorithm::kNvls || algorithm == NcclAlgorithm::kNvlsTree;
-}
-
 NcclEstimate corrected(const NcclCost& cost, double bytes, const NcclGroup& group) {
   const NodeCorrection& node = group.system.node;
   NcclEstimate estimate;
@@ -45,7 +41,7 @@ NcclEstimate corrected(const NcclCost& cost, double bytes, const NcclGroup& grou
   estimate.latency = std::max(base, Seconds(0)) + Seconds(kMicro * steps);
   double rate = 1e9 * cost.bandwidth * cost.size_factor;
   double passes = 1;
-  if (!in_switch(cost.algorithm)) {
+  if (!is_nvls(cost.algorithm)) {
     if (group.system.nvlink) passes = (cost.steps + kLocalPass) / cost.steps;
     if (!cost.network_bound) rate *= node.bandwidth;
   }

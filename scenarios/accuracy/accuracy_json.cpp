@@ -71,10 +71,8 @@ Json total_json(const AccuracyReport& report, const MemoryAccuracy& memory) {
 }  // namespace
 
 std::string accuracy_json(const AccuracyReport& report, const MemoryAccuracy& memory) {
-  Json skipped = Json::array();
-  for (const auto& [reason, count] : report.skipped) skipped.push_back({{"reason", reason}, {"count", count}});
   const Json json{{"rows", report.runs.size()},
-                  {"skipped", skipped},
+                  {"skipped", skipped_json(report.skipped)},
                   {"families", families_json(report, memory)},
                   {"qualities", splits_json(report.qualities)},
                   {"splits", splits_json(report.splits)},

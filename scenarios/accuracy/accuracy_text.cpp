@@ -24,16 +24,6 @@ std::vector<std::string> cells(const std::string& name, const ErrorSummary& erro
 
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 std::string errors_text(const AccuracyReport& report) {
   std::vector<std::vector<std::string>> rows{{"family", "rows", "median %", "p90 %", "bias %", "skill", "shape %"}};
   for (const FamilyAccuracy& family : report.families) {

@@ -125,4 +125,14 @@ std::optional<std::size_t> CsvTable::find(std::string_view column) const {
 
 CsvTable parse_csv(std::string_view text, const std::string& file) { return CsvParser(text, file).run(); }
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 }  // namespace scenarios

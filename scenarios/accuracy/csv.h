@@ -26,6 +26,9 @@ struct CsvTable {
   std::optional<std::size_t> find(std::string_view column) const;
 };
 
+/// `text` as a cell, quoted where it must be.
+std::string csv_cell(const std::string& text);
+
 /// Throws InputError naming file:line:column for wrong quoting, NUL bytes, rows of another width than the header,
 /// repeated or empty column names, more than 1000 columns, and an empty file.
 CsvTable parse_csv(std::string_view text, const std::string& file);

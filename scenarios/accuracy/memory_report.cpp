@@ -80,7 +80,7 @@ std::string memory_accuracy_text(const MemoryAccuracy& report) {
 }
 
 std::string memory_accuracy_json(const MemoryAccuracy& report) {
-  Json families = Json::array(), unscored = Json::array(), skipped = Json::array();
+  Json families = Json::array(), unscored = Json::array();
   for (const FamilyMemory& family : report.families) {
     families.push_back({{"family", family.family}, {"memory", memory_json(family.errors, family.verdicts)}});
   }
@@ -89,11 +89,11 @@ std::string memory_accuracy_json(const MemoryAccuracy& report) {
     one.update(errors_json(kind.errors));
     unscored.push_back(one);
   }
-  for (const auto& [reason, count] : report.skipped) skipped.push_back({{"reason", reason}, {"count", count}});
-  const Json json{{"rows", report.runs.size()}, {"skipped", skipped},
+  const Json json{{"rows", report.runs.size()}, {"skipped", skipped_json(report.skipped)},
                   {"families", families},       {"total", {{"memory", memory_json(report.total, report.verdicts)}}},
                   {"unscored", unscored},       {"unknown_failures", report.unknown_failures}};
-  return json.dump(2) + "\n";
+  // The words of a table may be any bytes.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string memory_accuracy_csv(const MemoryAccuracy& report) {
@@ -101,9 +101,10 @@ std::string memory_accuracy_csv(const MemoryAccuracy& report) {
       "id,family,outcome,measured_gib,predicted_gib,scored,error_pct,device_gib,capacity_gib,verdict,skipped\n";
   for (const MemoryRow& row : report.rows) {
     const MeasuredRun& run = report.runs[row.run];
-    text += fmt::format("{},{},{},{},", run.id, run.family, run.outcome, number(run.memory_gib));
+    text += fmt::format("{},{},{},{},", csv_cell(run.id), csv_cell(run.family), csv_cell(run.outcome),
+                        number(run.memory_gib));
     if (!row.skipped.empty()) {
-      text += fmt::format(",,,,,,{}\n", row.skipped);
+      text += fmt::format(",,,,,,{}\n", csv_cell(row.skipped));
       continue;
     }
     text += fmt::format("{},{},{},{:.6g},{:.6g},{},\n", number(row.predicted_gib), row.scored() ? 1 : 0,

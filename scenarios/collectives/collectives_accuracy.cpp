@@ -16,9 +16,6 @@ CollectiveResult result_of(const MeasuredCollective& row, std::size_t index, con
   result.skipped = machine.reason;
   if (machine.machine != nullptr && machine.machine->ranks() < 2) result.skipped = "one GPU alone";
   if (!result.skipped.empty()) return result;
-  result.node = machine.node;
-  result.fabric = machine.fabric;
-  result.one_domain = machine.machine->one_domain();
   result.predicted_us = machine.machine->estimate(*row.test, row.bytes).time.value() * 1e6;
   result.error = std::log(result.predicted_us / row.time_us);
   return result;

@@ -18,8 +18,6 @@ struct CollectiveResult {
   std::size_t row = 0;  ///< in the sweep
   std::string skipped;  ///< reason; empty = predicted
   double predicted_us = 0, error = 0;
-  std::string node, fabric;  ///< catalogue names
-  bool one_domain = true;    ///< the node's correction alone applies
 };
 
 struct SizeDecade {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/accuracy/summary_json.h"
 #include "scenarios/collectives/collectives_accuracy.h"
 #include "scenarios/report/table.h"
 
@@ -44,11 +45,6 @@ std::vector<std::string> system_cells(const SystemAccuracy& system) {
     cells.push_back(cell);
   }
   return cells;
-}
-
-Json errors_json(const ErrorSummary& errors) {
-  return {
-      {"n", errors.rows}, {"median_abs_error", errors.median}, {"p90_abs_error", errors.p90}, {"bias", errors.bias}};
 }
 
 Json totals_json(const CollectiveTotals& totals) {
@@ -99,8 +95,6 @@ std::string collectives_accuracy_text(const CollectivesAccuracy& accuracy) {
 }
 
 std::string collectives_accuracy_json(const CollectivesAccuracy& accuracy) {
-  Json skipped = Json::array();
-  for (const auto& [reason, count] : accuracy.skipped) skipped.push_back({{"reason", reason}, {"count", count}});
   Json systems = Json::array();
   for (const SystemAccuracy& system : accuracy.systems) systems.push_back(system_json(system));
   const Json json{{"rows", accuracy.rows.size()},
@@ -108,7 +102,7 @@ std::string collectives_accuracy_json(const CollectivesAccuracy& accuracy) {
                   {"single_node", totals_json(accuracy.totals[1])},
                   {"multi_node", totals_json(accuracy.totals[2])},
                   {"systems", systems},
-                  {"skipped", skipped}};
+                  {"skipped", skipped_json(accuracy.skipped)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

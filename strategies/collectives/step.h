@@ -9,6 +9,7 @@
 // may run in place do: their contribution lies in the result buffer. All-to-all and send read a source buffer.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -44,6 +45,18 @@ struct Step {
   Slice from;  ///< of copies
   bool operator==(const Step&) const = default;
 };
+
+/// The connection that a message of a step takes.
+struct Ends {
+  int from = 0, to = 0, channel = 0, number = 0;
+  auto operator<=>(const Ends&) const = default;
+};
+
+/// Of a step of `member` that is no copy.
+inline Ends ends_of(const Step& step, int member) {
+  const bool sends = step.kind == StepKind::kSend;
+  return {sends ? member : step.peer, sends ? step.peer : member, step.channel, step.connection};
+}
 
 const char* name(StepKind kind);
 

@@ -22,11 +22,6 @@ struct Message {
   int hops = 0, far_hops = 0;  ///< when it arrives
 };
 
-struct Ends {
-  int from = 0, to = 0, channel = 0, number = 0;
-  auto operator<=>(const Ends&) const = default;
-};
-
 struct Lane;
 
 struct Connection {
@@ -135,8 +130,7 @@ class Run {
         const Step& step = *entry.step;
         if (step.kind == StepKind::kCopy) continue;
         const bool sends = step.kind == StepKind::kSend;
-        entry.connection = &connections_[{sends ? lane.member : step.peer, sends ? step.peer : lane.member,
-                                          step.channel, step.connection}];
+        entry.connection = &connections_[ends_of(step, lane.member)];
         const Lane*& user = sends ? entry.connection->sender : entry.connection->receiver;
         if (user == nullptr) user = &lane;
         if (user == &lane) continue;

@@ -50,7 +50,7 @@ void write_embedding_forward(BlockWriter& writer, const Stage& stage, BufferId o
   writer.at(-1, Phase::kForward);
   const BufferId table = stage.parameters.find("embedding.weight").weight;
   const bool finish = stage.model.position == PositionKind::kLearned || stage.model.embedding_norm;
-  const bool scatters = stage.plan.sequence_parallel && stage.tensor_parallel();
+  const bool scatters = stage.gathers_sequence();
   const BufferId embedded = finish || scatters ? writer.temporary("embedded", stage.shapes.full_bytes()) : output;
   writer.compute(embedding_kernel(stage, false), "embedding", {table}, {embedded});
   const Moved moved = reduce_stream(writer, stage, embedded, finish ? std::nullopt : std::optional(output));
@@ -76,7 +76,7 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   }
   writer.compute(embedding_kernel(stage, true), "embedding-backward", {gathered.buffer}, std::move(written));
   writer.free(gradient);
-  if (gathered.buffer != gradient) writer.free(gathered.buffer);
+  free_gathered(writer, gathered.buffer, gradient);
   if (stage.parameters.contains("embedding.position")) buckets.ready(stage.parameters.find("embedding.position"));
   buckets.ready(table);
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "scenarios/accuracy/csv.h"
 #include "scenarios/accuracy/memory_report.h"
 #include "scenarios/accuracy/run_scenario.h"
 #include "strategies/build_program.h"
@@ -188,6 +189,18 @@ TEST(MemoryReport, CsvHasOneLinePerRunAndTextNamesWhatWasLeftOut) {
   const std::string text = memory_accuracy_text(report);
   EXPECT_NE(text.find("one: logged max, GB"), std::string::npos);
   EXPECT_NE(text.find("mixture of experts  1"), std::string::npos);
+}
+
+/// Commas, quotes and bytes that are no UTF-8 stay inside their cell and their string.
+TEST(MemoryReport, WordsOfTheTableMayBeAnyBytes) {
+  MeasuredRun run = small_run("a");
+  run.family = "two, \"x\xff";
+  const MemoryAccuracy report = scored({run});
+  const CsvTable table = parse_csv(memory_accuracy_csv(report), "rows.csv");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(table.rows[0].cells[1], run.family);
+  const auto json = nlohmann::json::parse(memory_accuracy_json(report));
+  EXPECT_EQ(json["families"][0]["family"], "two, \"x\xEF\xBF\xBD");
 }
 
 }  // namespace
