@@ -11,6 +11,7 @@
 
 #include "hw_models/cluster_check.h"
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/nic_assignment.h"
 #include "hw_models/pair_links.h"
 
 namespace hw_models {
@@ -136,6 +137,7 @@ struct Cluster::Graph {
   explicit Graph(const ClusterSpec& cluster_spec)
       : spec(cluster_spec),
         number(cluster_spec),
+        nics(spec, number),
         links(LinkList(spec, number).take()),
         csr(make_graph(links, number.devices())) {
     for (int gpu = 0; gpu < number.gpus_per_node; ++gpu) towards_gpu.push_back(search_from(gpu));
@@ -202,6 +204,7 @@ struct Cluster::Graph {
 
   ClusterSpec spec;
   ClusterNumbering number;
+  NicAssignment nics;
   std::vector<Link> links;
   Csr csr;
   std::vector<std::vector<std::uint32_t>> towards_gpu;  // [local GPU][local device] -> next local device
@@ -226,10 +229,12 @@ std::size_t Cluster::devices() const { return boost::num_vertices(graph_->csr); 
 std::size_t Cluster::links() const { return graph_->links.size(); }
 const Link& Cluster::link(LinkId link) const { return graph_->links.at(link.value); }
 
+NicSet Cluster::nics_of(int gpu) const { return graph_->nics.of(gpu); }
+
 int Cluster::nic_of(int gpu) const {
   const NodeSpec& node = graph_->spec.node;
   if (node.nics == 0) return -1;
-  return node_of(gpu) * node.nics + nics_of_local_gpu(node, gpu % node.gpus).first();
+  return node_of(gpu) * node.nics + nics_of(gpu).first();
 }
 
 std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
@@ -257,8 +262,8 @@ std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
     g.append_to_gpu(to_node, static_cast<std::uint32_t>(from_local), to_local, route);
     return route;
   }
-  const int from_nic = nics_of_local_gpu(g.spec.node, from_local).first();
-  const int to_nic = nics_of_local_gpu(g.spec.node, to_local).first();
+  const int from_nic = nics_of(from_gpu).first();
+  const int to_nic = nics_of(to_gpu).first();
   g.append_to_gpu(from_node, g.number.nic(0, from_nic).value, from_local, route);
   std::reverse(route.begin(), route.end());
   g.append_through_fabric(g.number.nic(from_node, from_nic), g.number.leaf_of_nic(from_node, from_nic),

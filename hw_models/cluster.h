@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,10 +37,19 @@ struct Link {
   Seconds latency{};
 };
 
+/// A NIC that carries nothing, by its index inside its node.
+struct DeadNic {
+  int node = 0, nic = 0;
+};
+
+class NicSet;  // cluster_numbering.h
+
 struct ClusterSpec {
   NodeSpec node;
   int nodes = 1;
   FabricSpec fabric;
+  std::vector<DeadNic> dead_nics{};
+  std::map<int, int> chosen_nics{};  ///< global GPU -> the NIC of its node that it uses instead of those nearest to it
 };
 
 class Cluster {
@@ -60,7 +70,9 @@ class Cluster {
   std::size_t devices() const;
   std::size_t links() const;
   const Link& link(LinkId link) const;
-  /// Global index of the (first) NIC that `gpu` uses by affinity, -1 without NICs. Several GPUs may share one.
+  /// NICs that `gpu` uses, by their index inside the node (nic_assignment.h). Several GPUs may share one.
+  NicSet nics_of(int gpu) const;
+  /// Global index of the first of them, -1 without NICs.
   int nic_of(int gpu) const;
 
   /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines), one trunk

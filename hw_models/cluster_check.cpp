@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -130,6 +131,29 @@ void check_fabric(const FabricSpec& fabric) {
   require_latency(fabric.jitter, "fabric.jitter");
 }
 
+void check_nics(const ClusterSpec& spec) {
+  for (const DeadNic& dead : spec.dead_nics) {
+    require(dead.node >= 0 && dead.node < spec.nodes, "dead_nics",
+            fmt::format("node {} is not one of {}", dead.node, spec.nodes));
+    require(dead.nic >= 0 && dead.nic < spec.node.nics, "dead_nics",
+            fmt::format("NIC {} is not one of the {} of node {}", dead.nic, spec.node.nics, dead.node));
+  }
+  for (const auto& [gpu, nic] : spec.chosen_nics) {
+    require(gpu >= 0 && gpu / spec.node.gpus < spec.nodes, "chosen_nics", fmt::format("there is no GPU {}", gpu));
+    require(nic >= 0 && nic < spec.node.nics, "chosen_nics",
+            fmt::format("NIC {} of GPU {} is not one of the {} of its node", nic, gpu, spec.node.nics));
+  }
+}
+
+void check_no_node_is_cut_off(const ClusterSpec& spec) {
+  std::map<int, std::set<int>> dead_in;
+  for (const DeadNic& dead : spec.dead_nics) dead_in[dead.node].insert(dead.nic);
+  for (const auto& [node, dead] : dead_in) {
+    require(std::cmp_less(dead.size(), spec.node.nics), "dead_nics",
+            fmt::format("node {} has no living NIC left to reach the other {}", node, spec.nodes - 1));
+  }
+}
+
 }  // namespace
 
 void check(const ClusterSpec& spec) {
@@ -138,11 +162,13 @@ void check(const ClusterSpec& spec) {
   require(spec.nodes >= 1, "nodes", fmt::format("{} is not a number of nodes", spec.nodes));
   const std::int64_t gpus = std::int64_t{spec.nodes} * spec.node.gpus;
   require(gpus <= kMaxGpus, "nodes", fmt::format("{} GPUs are more than {}", gpus, kMaxGpus));
+  check_nics(spec);
   const bool one_domain = spec.node.scale_up == ScaleUpKind::kSwitch && gpus <= spec.node.scale_up_domain;
   if (spec.nodes == 1 || one_domain) return;
   require(spec.node.nics > 0, "node.nics", fmt::format("{} nodes cannot reach each other without NICs", spec.nodes));
   require(spec.fabric.kind != FabricKind::kNone, "fabric.kind",
           fmt::format("{} nodes need a fabric between them", spec.nodes));
+  check_no_node_is_cut_off(spec);
 }
 
 }  // namespace hw_models

@@ -160,7 +160,7 @@ class Family {
     const auto host = static_cast<std::size_t>(nic / node_.nics * node_.numa_domains +
                                                wiring.host_of_switch[static_cast<std::size_t>(pcie)]);
     return std::none_of(domain.begin(), domain.end(), [&](int gpu) {
-      const NicSet own = nics_of_local_gpu(node_, gpu % node_.gpus);
+      const NicSet own = cluster_.nics_of(gpu);
       bool uses = false;
       for (int i = 0; i < own.size(); ++i) uses |= own[i] == nic % node_.nics;
       return uses && host_of(gpu) == host;
@@ -176,7 +176,7 @@ class Family {
   template <class Visit>
   void for_each_nic(int gpu, const Visit& visit) const {
     const int first = cluster_.node_of(gpu) * node_.nics;
-    const NicSet own = nics_of_local_gpu(node_, gpu % node_.gpus);
+    const NicSet own = cluster_.nics_of(gpu);
     for (int i = 0; i < own.size(); ++i) visit(first + own[i]);
   }
 

@@ -46,8 +46,8 @@ Path inside_nodes(const Cluster& cluster, int from_gpu, int to_gpu) {
 void add_fabric(const Cluster& cluster, int from_gpu, int to_gpu, int sharers, Path& path) {
   const NodeSpec& node = cluster.spec().node;
   const FabricSpec& fabric = cluster.spec().fabric;
-  const NicSet from = nics_of_local_gpu(node, from_gpu % node.gpus);
-  const NicSet to = nics_of_local_gpu(node, to_gpu % node.gpus);
+  const NicSet from = cluster.nics_of(from_gpu);
+  const NicSet to = cluster.nics_of(to_gpu);
   const bool other_rail = fabric.kind == FabricKind::kRailOptimized && from.first() != to.first();
   const bool hands_over = other_rail && (node.scale_up == ScaleUpKind::kSwitch || node.scale_up == ScaleUpKind::kMesh);
   const bool other_unit =

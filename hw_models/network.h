@@ -53,7 +53,7 @@ class Network {
   /// Throws std::invalid_argument for an empty group, an unknown GPU or one that is in a group twice.
   std::vector<GroupLayout> layouts(std::span<const std::vector<int>> groups) const;
   CollectiveEstimate collective(Operation operation, Bytes bytes, const GroupLayout& layout) const;
-  /// One message. `sharers` >= 1 messages cross the sender's NIC at once.
+  /// One message. `sharers` >= 1 messages cross the busier of its two NICs at once.
   Seconds send(Bytes bytes, int from_gpu, int to_gpu, int sharers = 1) const;
 
  private:

@@ -4,12 +4,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "hw_models/cluster_numbering.h"
+
 namespace sim {
 namespace {
 
 using hw_models::Bytes;
 using hw_models::CollectiveEstimate;
 using hw_models::GroupLayout;
+using hw_models::NicSet;
 using hw_models::Seconds;
 using strategies::GroupId;
 using strategies::Rank;
@@ -79,7 +82,7 @@ const CollectivePrices::Layouts& CollectivePrices::layouts(GroupId group, std::u
 }
 
 std::vector<CollectivePrices::Layouts> CollectivePrices::layouts_by_class(GroupId group) const {
-  const auto groups = strategies::placed_groups(program_, group, placement_);
+  const auto groups = strategies::placed_groups(program_, program_.groups[group.value], placement_);
   const auto layouts = network_.layouts(groups);
   std::vector<Layouts> by_class(classes_.size());
   std::vector<std::size_t> last_seen(classes_.size(), groups.size());
@@ -122,16 +125,21 @@ const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t process, in
 SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) const {
   const auto gpu_of = [&](Rank rank) { return placement_.gpu[static_cast<std::size_t>(rank.value)]; };
   std::vector<Path> all;
-  std::map<int, int> messages_on_nic;
+  std::map<int, int> out_of_nic, into_nic;
   for (const Rank rank : ranks_of_role_[role]) {
     const Path path{.from = gpu_of(rank), .to = gpu_of(program_.peer(rank, virtual_stage))};
-    if (leaves_domain(path)) ++messages_on_nic[cluster_.nic_of(path.from)];
+    if (leaves_domain(path)) {
+      ++out_of_nic[cluster_.nic_of(path.from)];
+      ++into_nic[cluster_.nic_of(path.to)];
+    }
     all.push_back(path);
   }
   std::map<std::pair<std::uint32_t, Likeness>, Path> distinct;
   for (std::size_t i = 0; i < all.size(); ++i) {
     Path& path = all[i];
-    if (leaves_domain(path)) path.sharers = messages_on_nic[cluster_.nic_of(path.from)];
+    if (leaves_domain(path)) {
+      path.sharers = std::max(out_of_nic[cluster_.nic_of(path.from)], into_nic[cluster_.nic_of(path.to)]);
+    }
     const Rank rank = ranks_of_role_[role][i];
     distinct.emplace(std::pair(classes_.of_rank[static_cast<std::size_t>(rank.value)], likeness(path)), path);
   }
@@ -149,8 +157,17 @@ SendPrices::Likeness SendPrices::likeness(const Path& path) const {
   const int from_node = cluster_.node_of(path.from), to_node = cluster_.node_of(path.to);
   const int unit = std::max(1, cluster_.spec().fabric.nodes_per_unit);
   const int gpus = cluster_.spec().node.gpus;
-  return {from_node == to_node, leaves_domain(path), from_node / unit == to_node / unit,
-          path.from % gpus,     path.to % gpus,      path.sharers};
+  const NicSet from_nics = cluster_.nics_of(path.from), to_nics = cluster_.nics_of(path.to);
+  const auto first = [](const NicSet& nics) { return nics.size() > 0 ? nics.first() : -1; };
+  return {from_node == to_node,
+          leaves_domain(path),
+          from_node / unit == to_node / unit,
+          path.from % gpus,
+          path.to % gpus,
+          first(from_nics),
+          first(to_nics),
+          std::min(from_nics.size(), to_nics.size()),
+          path.sharers};
 }
 
 }  // namespace sim

@@ -57,17 +57,17 @@ class SendPrices {
   SendPrices(const strategies::Program& program, const RankClasses& classes, const hw_models::Cluster& cluster,
              const strategies::Placement& placement, const hw_models::Network& network);
 
-  /// The slowest over the ranks of the class. All ranks of its role send at once and share their node's NICs.
+  /// The slowest over the ranks of the class. All ranks of its role send at once and share NICs at both ends.
   hw_models::Seconds of(const strategies::Send& send, std::uint32_t process);
 
  private:
   struct Path {
     int from = 0, to = 0;  ///< GPUs
-    int sharers = 1;
+    int sharers = 1;       ///< messages on the busier of its two NICs
   };
   /// What decides the price: inside a node the two GPUs' places; between nodes the domain, the unit of the fabric,
-  /// the two places; and how many messages share the NIC.
-  using Likeness = std::tuple<bool, bool, bool, int, int, int>;
+  /// the two places; their NICs, and how many messages share the busier one.
+  using Likeness = std::tuple<bool, bool, bool, int, int, int, int, int, int>;
 
   using Paths = std::vector<std::vector<Path>>;  ///< by class
 

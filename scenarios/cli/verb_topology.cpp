@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 
 #include "scenarios/cli/command_line.h"
+#include "scenarios/cli/scenario_options.h"
 #include "scenarios/import/read_topology.h"
 #include "scenarios/load/diagnostics.h"
+#include "scenarios/predict/prediction.h"
+#include "scenarios/report/placement_report.h"
 #include "scenarios/report/topology_report.h"
 #include "scenarios/report/write_file.h"
+#include "strategies/build_program.h"
 
 namespace scenarios {
 namespace {
@@ -16,10 +21,14 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr const char* kHelp =
-    "usage: trainyard topology FILE [options]\n\n"
+    "usage: trainyard topology FILE [options]\n"
+    "       trainyard topology SCENARIO.yaml [options]\n\n"
     "Prints the server that FILE describes: its PCIe tree, the classes of its links and the NICs nearest to each GPU.\n"
     "FILE ('-' = standard input) is an NCCL or RCCL topology (NCCL_TOPO_DUMP_FILE=topo.xml) or what 'nvidia-smi topo "
-    "-m'\nor 'rocm-smi --showtopotype' prints.\n\n";
+    "-m'\nor 'rocm-smi --showtopotype' prints.\n\n"
+    "Of a scenario (a name that ends in .yaml or .yml) it prints how the groups of its plan lie on its cluster: nodes, "
+    "ranks\nper node, rails, and which groups leave their domain or their rail. Takes the options of simulate: --json, "
+    "--set\nKEY=VALUE, --catalog DIR, --quiet and the words for plan keys.\n\n";
 
 po::options_description shown_options() {
   po::options_description options("options", 120);
@@ -29,9 +38,23 @@ po::options_description shown_options() {
   return options;
 }
 
+bool names_scenario(const std::string& argument) { return argument.ends_with(".yaml") || argument.ends_with(".yml"); }
+
+int run_placement(const std::vector<std::string>& arguments) {
+  const ScenarioArguments given = parse_scenario_arguments("topology", arguments, po::options_description());
+  const Scenario scenario = load(given);
+  const strategies::Program program =
+      strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
+  const PlacementPrediction placement = predict_placement(scenario, program, place_job(scenario, program));
+  fmt::print("{}", given.json ? placement_json(placement).dump(2) + "\n" : placement_text(scenario, placement));
+  return 0;
+}
+
 }  // namespace
 
 int run_topology(const std::vector<std::string>& arguments) {
+  const bool help = std::ranges::any_of(arguments, [](const auto& word) { return word == "--help" || word == "-h"; });
+  if (!help && std::ranges::any_of(arguments, names_scenario)) return run_placement(arguments);
   const po::options_description shown = shown_options();
   po::options_description all;
   all.add(shown).add_options()("file", po::value<std::string>());

@@ -5,12 +5,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "hw_models/cluster.h"
 #include "scenarios/load/diagnostics.h"
 #include "sim/price_program.h"
 #include "sim/rank_classes.h"
 #include "sim/step_simulation.h"
-#include "strategies/placement/placement.h"
 
 namespace scenarios {
 namespace {
@@ -55,22 +53,22 @@ void check_size(const Scenario& scenario, const strategies::Program& program, co
                   scenario.name, classes.size(), operations));
 }
 
-/// Without faults the ranks of a role count as alike, the slowest of them for all.
-sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program,
-                            const hw_models::Cluster& cluster, const strategies::Placement& placement, bool unfolded) {
-  if (!unfolded && !scenario.faults.slow_gpu) return sim::classes_by_role(program);
-  sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpu);
-  sim::RankClasses classes = unfolded ? singles : sim::folded_by_price(program, singles, cluster, placement);
+sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
+                            const SimulationChoice& choice) {
+  const bool alike = !choice.split && !scenario.faults.any() && !scenario.placement.listed();
+  if (!choice.unfolded && alike) return sim::classes_by_role(program);
+  sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpus);
+  sim::RankClasses classes =
+      choice.unfolded ? singles : sim::folded_by_price(program, singles, job.cluster, job.placement);
   check_size(scenario, program, classes);
   return classes;
 }
 
-sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program, bool unfolded) {
-  const hw_models::Cluster cluster(scenario.cluster);
-  const strategies::Placement placement = strategies::place(program);
+sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
+                           const SimulationChoice& choice) {
   try {
-    return sim::price_program(program, classes_of(scenario, program, cluster, placement, unfolded), cluster,
-                              scenario.gpu, scenario.software.prices, placement, scenario.training);
+    return sim::price_program(program, classes_of(scenario, program, job, choice), job.cluster, scenario.gpu,
+                              scenario.software.prices, job.placement, scenario.training);
   } catch (const std::invalid_argument& problem) {  // program and placement are ours: the sizes and rates are not
     throw InputError(fmt::format("{}: error: {}\n  {}\n", scenario.name, problem.what(), kAdvice));
   }
@@ -93,11 +91,17 @@ void check_duration(const Scenario& scenario, const strategies::Program& program
 
 }  // namespace
 
-sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program,
+sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
                                   const SimulationChoice& choice) {
-  const sim::Prices prices = price_scenario(scenario, program, choice.unfolded);
+  const sim::Prices prices = price_scenario(scenario, program, job, choice);
   check_duration(scenario, program, prices);
   return sim::simulate_blocks(program, prices, {.steps = 2, .records = choice.records});
+}
+
+std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program) {
+  Scenario sound = scenario;
+  sound.faults = {};
+  return simulate_scenario(sound, program, place_job(sound, program), {.split = true}).step_ns;
 }
 
 }  // namespace scenarios

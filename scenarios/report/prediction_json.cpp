@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/placement_report.h"
 #include "scenarios/report/prediction_text.h"
 
 namespace scenarios {
@@ -47,6 +48,11 @@ Json memory_object(const MemoryPrediction& memory) {
           {"stages", stages}};
 }
 
+Json faults_json(const std::optional<FaultCost>& faults) {
+  if (!faults) return nullptr;
+  return {{"sound_step_s", faults->sound_step_s}, {"cost_s", faults->cost_s}};
+}
+
 }  // namespace
 
 std::string prediction_json(const Prediction& p) {
@@ -71,6 +77,8 @@ std::string prediction_json(const Prediction& p) {
         {"problem", p.bottleneck.problem},
         {"figures", p.bottleneck.figures},
         {"advice", p.bottleneck.advice}}},
+      {"placement", placement_json(p.placement)},
+      {"faults", faults_json(p.faults)},
       {"warnings", p.warnings}};
   return json.dump(2) + "\n";
 }

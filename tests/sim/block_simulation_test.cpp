@@ -169,7 +169,7 @@ TEST(BlockSimulation, FoldedEqualsUnfoldedToTheNanosecond) {
     expect_equal_ranks(simulate_blocks(program, priced(program, classes_by_role(program))), unfolded);
     expect_equal_ranks(simulate_operations(program, priced(program, single_ranks(program))), unfolded);
     for (const int slow : {0, program.ranks() - 1}) {
-      const RankClasses singles = single_ranks(program, SlowGpu{strategies::Rank{slow}, 0.8});
+      const RankClasses singles = single_ranks(program, {SlowGpu{strategies::Rank{slow}, 0.8}});
       const RankClasses classes = folded(program, singles, std::vector<std::uint32_t>(singles.size(), 0));
       const StepResult held_up = simulate_blocks(program, priced(program, singles));
       expect_equal_ranks(simulate_blocks(program, priced(program, classes)), held_up);

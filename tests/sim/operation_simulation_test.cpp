@@ -216,7 +216,7 @@ TEST(StepSimulation, TheFasterReplicaWaitsForTheSlowOne) {
   const Program program =
       one_block({tests::timed(Lane::kCompute, 10), tests::timed_collective(Lane::kData, 7, 0, {{0}}),
                  tests::timed(Lane::kCompute, 3, Phase::kUpdate, {{1}})});
-  const RankClasses ranks = single_ranks(program, SlowGpu{strategies::Rank{1}, 0.5});
+  const RankClasses ranks = single_ranks(program, {SlowGpu{strategies::Rank{1}, 0.5}});
   expect(
       program, tests::timed_prices(program, ranks, 0, 0, 0),
       {33,
