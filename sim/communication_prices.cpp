@@ -82,7 +82,7 @@ const CollectivePrices::Layouts& CollectivePrices::layouts(GroupId group, std::u
 }
 
 std::vector<CollectivePrices::Layouts> CollectivePrices::layouts_by_class(GroupId group) const {
-  const auto groups = strategies::placed_groups(program_, program_.groups[group.value], placement_);
+  const auto groups = strategies::placed_groups(program_, group, placement_);
   const auto layouts = network_.layouts(groups);
   std::vector<Layouts> by_class(classes_.size());
   std::vector<std::size_t> last_seen(classes_.size(), groups.size());

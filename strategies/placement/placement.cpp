@@ -12,23 +12,32 @@ namespace {
 
 Placement packed_on(const Program& program, int /*gpus_per_host*/) { return packed(program); }
 
+/// tp, cp, the others in their order, dp.
+std::vector<int> tensor_first(const Mesh& mesh) {
+  std::vector<int> order;
+  for (const char* name : {"tp", "cp"}) {
+    if (mesh.find(name) >= 0) order.push_back(mesh.find(name));
+  }
+  const int data = mesh.find("dp");
+  for (int d = 0; d < static_cast<int>(mesh.dimensions.size()); ++d) {
+    if (d != data && std::ranges::find(order, d) == order.end()) order.push_back(d);
+  }
+  if (data >= 0) order.push_back(data);
+  return order;
+}
+
 /// By rank: its place if all ranks of one replica came before the next replica's. O(ranks x dimensions).
 std::vector<int> positions(const Program& program) {
   std::vector<int> result(program.role_of_rank.size());
   if (program.views.empty()) return result;
   const Mesh& mesh = program.views.front();
-  const int data = mesh.find("dp");
   int stride = 1;
-  const auto add = [&](int dimension) {
+  for (const int dimension : tensor_first(mesh)) {
     for (int rank = 0; rank < program.ranks(); ++rank) {
       result[static_cast<std::size_t>(rank)] += stride * mesh.coordinate(Rank{rank}, dimension);
     }
     stride *= mesh.dimensions[static_cast<std::size_t>(dimension)].extent;
-  };
-  for (int d = 0; d < static_cast<int>(mesh.dimensions.size()); ++d) {
-    if (d != data) add(d);
   }
-  if (data >= 0) add(data);
   return result;
 }
 
@@ -91,6 +100,10 @@ Seat seat_of(const Placement& placement, const hw_models::Cluster& cluster, Rank
   const int host = cluster.node_of(gpu);
   const int nic = cluster.nic_of(gpu);
   return {host, gpu - host * cluster.spec().node.gpus, nic < 0 ? -1 : nic - host * cluster.spec().node.nics};
+}
+
+std::vector<std::vector<int>> placed_groups(const Program& program, GroupId group, const Placement& placement) {
+  return placed_groups(program, program.groups[group.value], placement);
 }
 
 std::vector<std::vector<int>> placed_groups(const Program& program, const Group& family, const Placement& placement) {

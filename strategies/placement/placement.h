@@ -3,11 +3,11 @@
 //
 //   packed   rank r on GPU r: the rank order alone decides who is near whom
 //   rail     replicas of the same share of the model on the same device of different nodes:
-//              position = replica x (ranks of a replica) + place among them in rank order
+//              position = replica x (ranks of a replica) + place among them: tensor fastest, then context, then stage
 //              device   = position mod (GPUs per node)
 //              node     = how many lower ranks have this device
-//            packed and rail agree where dp is the slowest dimension, and where one tensor (and context) group fills a
-//            node. A replica whose ranks neither divide nor fill whole nodes changes rails from node to node.
+//            packed and rail agree in the order tp-cp-pp-dp, and where one tensor (and context) group fills a node and
+//            comes first. A replica whose ranks neither divide nor fill whole nodes changes rails from node to node.
 //   listed   as given, rank by rank
 #pragma once
 
@@ -63,6 +63,8 @@ Placement place(const Program& program, const PlacementChoice& choice, int gpus_
 Seat seat_of(const Placement& placement, const hw_models::Cluster& cluster, Rank rank);
 
 /// The distinct groups of one family as GPU indices, ordered by their lowest rank.
+std::vector<std::vector<int>> placed_groups(const Program& program, GroupId group, const Placement& placement);
+/// The same for a family that need not be one of the Program's.
 std::vector<std::vector<int>> placed_groups(const Program& program, const Group& family, const Placement& placement);
 
 }  // namespace strategies

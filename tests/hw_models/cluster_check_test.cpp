@@ -94,6 +94,31 @@ const std::vector<Contradiction>& contradictions() {
       {"fabric.switch_latency", [](ClusterSpec& s) { s.fabric.switch_latency = Seconds(-1); }},
       {"fabric.endpoint_latency", [](ClusterSpec& s) { s.fabric.endpoint_latency = Seconds(-1); }},
       {"fabric.jitter", [](ClusterSpec& s) { s.fabric.jitter = Seconds(-1); }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s.dead_nics = {{2, 0}};
+       }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s.dead_nics = {{0, 8}};
+       }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s.dead_nics = {{-1, 0}};
+       }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s = examples::pcie_box(2);
+         s.dead_nics = {{1, 0}};
+       }},
+      {"chosen_nics",
+       [](ClusterSpec& s) {
+         s.chosen_nics = {{16, 0}};
+       }},
+      {"chosen_nics",
+       [](ClusterSpec& s) {
+         s.chosen_nics = {{0, 8}};
+       }},
   };
   return table;
 }

@@ -287,6 +287,22 @@ TEST(PriceProgram, SendersOfOneNodeShareItsNics) {
   }
 }
 
+// NIC 2 of the receivers' node is dead: two messages arrive at NIC 3 and share it, though each leaves by its own.
+TEST(PriceProgram, ReceiversShareNicsToo) {
+  const strategies::Program program = two_stages(2, 4, {strategies::Send{1, Bytes(100'000'000)}});
+  hw_models::ClusterSpec spec = eight_gpu_nodes(2, 8);
+  spec.dead_nics = {{1, 2}};
+  const hw_models::Cluster cluster(spec);
+  const hw_models::Network network(cluster);
+  const Prices prices =
+      price_program(program, single_ranks(program), cluster, h100(), software(), strategies::packed(program), {});
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    const int gpu = static_cast<int>(rank);
+    const int sharers = rank == 2 || rank == 3 ? 2 : 1;
+    EXPECT_EQ(prices.at(rank, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), gpu, gpu + 8, sharers)));
+  }
+}
+
 TEST(PriceProgram, SendInsideANodeUsesTheScaleUpLinks) {
   const strategies::Program program = two_stages(2, 2, {strategies::Send{1, Bytes(100'000'000)}});
   const hw_models::Cluster cluster(eight_gpu_nodes(1, 0));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/scenarios/cli/run_binary.h"
 
 namespace scenarios {
@@ -39,6 +41,22 @@ TEST(VerbTopology, Refusals) {
   const RunResult other = run_binary({"topology", "-"}, "<graphs/>");
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.error, StartsWith("-:1:2: error: these are NCCL's search results"));
+}
+
+TEST(VerbTopology, OfAScenarioWhereItsGroupsLie) {
+  const std::string scenario = "scenarios/examples/llama3-70b-h100.yaml";
+  const RunResult run = run_binary({"topology", scenario, "--set", "placement=rail", "--tp", "4"});
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.output, HasSubstr("placement rail, rank order tp-"));
+  EXPECT_THAT(run.output, HasSubstr("\n  tensor "));
+  const auto placed = nlohmann::json::parse(run_binary({"topology", scenario, "--json"}).output);
+  const auto simulated = nlohmann::json::parse(run_binary({"simulate", scenario, "--json"}).output);
+  EXPECT_EQ(placed, simulated["placement"]);
+  EXPECT_EQ(placed["rule"], "packed");
+  EXPECT_EQ(placed["families"][0]["name"], "tensor");
+  EXPECT_EQ(placed["families"][0]["across_domains"], 0);
+  EXPECT_EQ(run_binary({"topology", scenario, "--dot"}).exit_code, 2);
+  EXPECT_EQ(run_binary({"topology", "nowhere.yaml"}).exit_code, 2);
 }
 
 }  // namespace
