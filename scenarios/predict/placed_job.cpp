@@ -1,7 +1,5 @@
 #include "scenarios/predict/placed_job.h"
 
-#include <utility>
-
 namespace scenarios {
 
 PlacedJob place_job(const Scenario& scenario, const strategies::Program& program) {

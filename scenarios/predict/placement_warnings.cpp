@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "hw_models/cluster_numbering.h"
 
@@ -30,8 +31,11 @@ class Warnings {
 
   std::vector<std::string> run() {
     for (const FamilySpread& family : families_) {
-      if (family.name == "tensor" && family.across_domains > 0) tensor(family);
-      if (family.misrailed > 0 && suffers(family)) misrailed(family);
+      if (family.name == "tensor" && family.across_domains > 0) {
+        tensor(family);
+      } else if (family.misrailed > 0 && suffers(family)) {
+        misrailed(family);
+      }
     }
     return std::move(warnings_);
   }

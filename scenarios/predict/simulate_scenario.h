@@ -4,6 +4,8 @@
 // placement): then ranks of the same prices and partners are (sim/rank_classes.h).
 #pragma once
 
+#include <cstdint>
+
 #include "scenarios/predict/placed_job.h"
 #include "scenarios/scenario.h"
 #include "sim/step_result.h"

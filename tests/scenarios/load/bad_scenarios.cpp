@@ -75,10 +75,10 @@ cluster: {node: dgx-h100, nodes: 2}
 plan: {tensor: 8}
 faults: {slow_gpu: [{rank: 15, factor: 0.8}, {rank: 16, factor: 0.8}]}
 )",
-     R"(scenario.yaml:5:19: warning: rank 15 computes at 0.8 of the others' speed
+     R"(scenario.yaml:5:21: warning: rank 15 computes at 0.8 of the others' speed
     5 | faults: {slow_gpu: [{rank: 15, factor: 0.8}, {rank: 16, factor: 0.8}]}
       |                     ^ remove 'faults' to see what a sound cluster does
-scenario.yaml:5:52: error: there is no rank 16 among 16 ranks
+scenario.yaml:5:53: error: there is no rank 16 among 16 ranks
     5 | faults: {slow_gpu: [{rank: 15, factor: 0.8}, {rank: 16, factor: 0.8}]}
       |                                                     ^ use 0 to 15
 )"},
@@ -117,9 +117,9 @@ cluster: {node: pcie-rtx4090-8, nodes: 2}
 plan: {tensor: 8}
 faults: {dead_nic: {node: 1, nic: 0}}
 )",
-     R"(scenario.yaml:5:34: error: node 1 has no living NIC left to reach the other nodes
+     R"(scenario.yaml:5:35: error: node 1 has no living NIC left to reach the other nodes
     5 | faults: {dead_nic: {node: 1, nic: 0}}
-      |                                  ^ leave one alive, or take the node out of the cluster
+      |                                   ^ leave one alive, or take the node out of the cluster
 )"},
     {"DeadNicWithoutNode",
      R"(model: llama3-8b
