@@ -185,7 +185,7 @@ TEST(Unfolded, ADeadNicCostsWhatItsNeighbourMustShare) {
   ASSERT_TRUE(with.faults);
   EXPECT_GT(with.faults->cost_s, 0);
   EXPECT_DOUBLE_EQ(with.faults->cost_s + with.faults->sound_step_s, with.step.time_s);
-  EXPECT_EQ(with.result.classes.size(), 2U);    // GPUs 2 and 3 of every node, and all others
+  EXPECT_EQ(with.result.classes.size(), 3U);    // GPUs 2, which go through a spine now; GPUs 3; all others
   scenario.faults.dead_nics.push_back({3, 3});  // now three groups on NIC 0
   EXPECT_GT(predict(scenario).faults->cost_s, with.faults->cost_s);
 }
