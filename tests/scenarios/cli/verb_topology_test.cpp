@@ -45,7 +45,7 @@ TEST(VerbTopology, Refusals) {
 
 TEST(VerbTopology, OfAScenarioWhereItsGroupsLie) {
   const std::string scenario = "scenarios/examples/llama3-70b-h100.yaml";
-  const RunResult run = run_binary({"topology", scenario, "--set", "placement=rail", "--tp", "4"});
+  const RunResult run = run_binary({"topology", scenario, "--set", "placement=rail", "--mbs", "1"});
   EXPECT_EQ(run.exit_code, 0) << run.error;
   EXPECT_THAT(run.output, HasSubstr("placement rail, rank order tp-"));
   EXPECT_THAT(run.output, HasSubstr("\n  tensor "));
