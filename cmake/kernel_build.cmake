@@ -8,9 +8,8 @@ function(trainyard_kernel_build name scalar)
   trainyard_compile_options(${target})
   target_compile_definitions(${target} PRIVATE TRAINYARD_KERNEL_BUILD=${name} TRAINYARD_KERNEL_SCALAR=${scalar})
   # Unoptimised, inline functions of the standard library would become symbols that another build may be linked to.
-  # -Wno-psabi: vectors are passed between inlined functions only.
   target_compile_options(${target} PRIVATE
-    -ffp-contract=fast -fno-math-errno -Wno-psabi $<$<CONFIG:Debug>:-O2> ${ARGN})
+    -ffp-contract=fast -fno-math-errno $<$<CONFIG:Debug>:-O2> ${ARGN})
   target_link_libraries(${target} PRIVATE trainyard_strategies Eigen3::Eigen)
 endfunction()
 

@@ -5,14 +5,6 @@ namespace {
 
 using Rows = CrossEntropyRows<Scalar>;
 
-Scalar exp_of(Scalar x) {
-  if constexpr (sizeof(Scalar) == sizeof(float)) {
-    return __builtin_expf(x);
-  } else {
-    return __builtin_exp(x);
-  }
-}
-
 /// This rank's columns that are not padding; 0 if all are.
 std::int64_t valid_columns(const CrossEntropyShape& shape) {
   const std::int64_t valid = shape.vocabulary - shape.first_column;
@@ -60,7 +52,7 @@ void cross_entropy_forward(const CrossEntropyShape& shape, const Scalar* logits,
 
 void cross_entropy_rescale(const CrossEntropyShape& shape, const Rows& rows) {
   for (std::int64_t token = 0; token < shape.tokens; ++token) {
-    rows.sum[token] *= exp_of(rows.local_maximum[token] - rows.maximum[token]);
+    rows.sum[token] *= exponential_of(rows.local_maximum[token] - rows.maximum[token]);
   }
 }
 
@@ -79,7 +71,8 @@ void cross_entropy_backward(const CrossEntropyShape& shape, const Scalar* probab
   for (std::int64_t token = 0; token < shape.tokens; ++token) {
     const Scalar* p = probabilities + token * shape.columns;
     Scalar* d = logits_gradient + token * shape.columns;
-    const Scalar factor = mean_weight * exp_of(rows.local_maximum[token] - rows.maximum[token]) / rows.sum[token];
+    const Scalar factor =
+        mean_weight * exponential_of(rows.local_maximum[token] - rows.maximum[token]) / rows.sum[token];
     for_parts(shape.columns, [&](auto part, std::int64_t i) { part.store(d + i, factor * part.load(p + i)); });
     const std::int64_t column = local_column(shape, targets[token]);
     if (column >= 0) d[column] -= mean_weight;

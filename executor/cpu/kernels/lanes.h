@@ -4,6 +4,9 @@
 
 #include "executor/cpu/kernels/kernel_build.h"
 
+// How vectors are passed depends on the instruction set; no call is left here that could pass one.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace executor::cpu::TRAINYARD_KERNEL_BUILD {
 
 inline constexpr int kLanes = 8;
@@ -54,15 +57,14 @@ template <class Body>
   return result;
 }
 
+[[gnu::always_inline]] inline float root_of(float x) { return __builtin_sqrtf(x); }
+[[gnu::always_inline]] inline double root_of(double x) { return __builtin_sqrt(x); }
+[[gnu::always_inline]] inline float exponential_of(float x) { return __builtin_expf(x); }
+[[gnu::always_inline]] inline double exponential_of(double x) { return __builtin_exp(x); }
+
 [[gnu::always_inline]] inline Lanes root(Lanes x) {
   Lanes result;
-  for (int i = 0; i < kLanes; ++i) {
-    if constexpr (sizeof(Scalar) == sizeof(float)) {
-      result[i] = __builtin_sqrtf(x[i]);
-    } else {
-      result[i] = __builtin_sqrt(x[i]);
-    }
-  }
+  for (int i = 0; i < kLanes; ++i) result[i] = root_of(x[i]);
   return result;
 }
 
@@ -91,7 +93,7 @@ template <class Body>
                               __builtin_bit_cast(Bits, p) + (__builtin_bit_cast(Bits, shifted) << kMantissaBits));
   } else {
     Lanes result;
-    for (int i = 0; i < kLanes; ++i) result[i] = __builtin_exp(x[i]);
+    for (int i = 0; i < kLanes; ++i) result[i] = exponential_of(x[i]);
     return result;
   }
 }
