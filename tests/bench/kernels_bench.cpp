@@ -1,12 +1,13 @@
 // Goals on one core, Release:
 //   Product     of_eigen >= 0.85 for every product of a transformer's forward (F), input-gradient (B) and
-//               weight-gradient (W) pass: the best of 5 runs over that of Eigen's best contiguous product of equal m,
+//               weight-gradient (W) pass: the best of 7 runs over that of Eigen's best contiguous product of equal m,
 //               n, k, taken in turns
 //   Kernel/*    of_plain >= 1: speed over that of the plain loops compiled with the same options, taken in turns
 #include <benchmark/benchmark.h>
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -22,7 +23,7 @@ using executor::cpu::AttentionShape;
 using executor::cpu::Kernels;
 using executor::cpu::MatmulShape;
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 7;
 
 std::vector<float> values(std::int64_t count) {
   std::vector<float> x(static_cast<std::size_t>(count));
@@ -30,10 +31,16 @@ std::vector<float> values(std::int64_t count) {
   return x;
 }
 
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 double seconds(const std::function<void()>& run) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = processor_seconds();
   run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return processor_seconds() - begin;
 }
 
 /// Shortest time of `ours` and of each rival, run in turns: a neighbour's load hits all of them.
