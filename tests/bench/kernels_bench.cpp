@@ -185,6 +185,17 @@ std::vector<KernelCase> kernel_cases(Layer& l) {
        [&](const Kernels<float>& k) {
          k.adamw({.elements = f * h}, l.weight.data(), l.momentum.data(), l.variance.data(), l.up.data());
        }},
+      {"cross-entropy",
+       [&, targets = std::vector<std::int32_t>(n), rows = values(4 * n)](const Kernels<float>& k) mutable {
+         k.cross_entropy_forward({.tokens = n, .columns = f, .vocabulary = f}, l.up.data(), targets.data(),
+                                 l.activated.data(),
+                                 {rows.data(), rows.data() + n, rows.data() + 2 * n, rows.data() + 3 * n});
+       }},
+      {"rotary",
+       [&](const Kernels<float>& k) {
+         k.rotary_forward({.rows = n, .sequence = n, .heads = 16, .head_dim = 64, .stride = 3 * h}, l.up.data(),
+                          l.activated.data(), l.qkv.data());
+       }},
       {"squared-norm", [&](const Kernels<float>& k) { benchmark::DoNotOptimize(k.squared_norm(n * f, l.up.data())); }},
   };
 }
