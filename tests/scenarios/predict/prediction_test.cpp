@@ -54,8 +54,8 @@ TEST(LayerTime, AgreesWithThePublishedLayer) {
         "(measured {:4.1f})\n",
         published.recompute, published.sequence_parallel, forward, published.forward_ms, backward,
         published.backward_ms);
-    EXPECT_NEAR(forward / published.forward_ms, 1, 0.1);
-    EXPECT_NEAR(backward / published.backward_ms, 1, 0.13);
+    EXPECT_NEAR(forward / published.forward_ms, 1, 0.06);
+    EXPECT_NEAR(backward / published.backward_ms, 1, 0.04);
   }
 }
 
