@@ -59,7 +59,8 @@ sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program&
   if (!choice.unfolded && alike) return sim::classes_by_role(program);
   sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpus);
   sim::RankClasses classes =
-      choice.unfolded ? singles : sim::folded_by_price(program, singles, job.cluster, job.placement);
+      choice.unfolded ? singles
+                      : sim::folded_by_price(program, singles, job.cluster, scenario.software.prices, job.placement);
   check_size(scenario, program, classes);
   return classes;
 }
