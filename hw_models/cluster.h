@@ -1,9 +1,10 @@
-// The cluster as a graph: GPUs, NVSwitches or pairwise links, PCIe switches, NICs, leaf and spine switches.
+// The cluster as a graph: GPUs, NVSwitches or pairwise links, PCIe switches, NICs, leaf, spine and core switches.
 // Boost.Graph is seen by cluster.cpp only.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace hw_models {
 
-enum class DeviceKind : std::uint8_t { kGpu, kScaleUpSwitch, kPcieSwitch, kHostBridge, kNic, kLeaf, kSpine };
+enum class DeviceKind : std::uint8_t { kGpu, kScaleUpSwitch, kPcieSwitch, kHostBridge, kNic, kLeaf, kSpine, kCore };
 enum class LinkClass : std::uint8_t { kScaleUp, kPcie, kHostBridge, kNicPort, kUplink };
 const char* name(DeviceKind kind);
 const char* name(LinkClass kind);
@@ -36,10 +37,20 @@ struct Link {
   Seconds latency{};
 };
 
+/// All uplinks of a leaf (of the first plane), or all NICs of a node, carry `factor` of what they should; 0 = the
+/// leaf's are gone.
+struct ThinLink {
+  enum class At : std::uint8_t { kLeaf, kNode };
+  At at = At::kLeaf;
+  int index = 0;
+  double factor = 1;
+};
+
 struct ClusterSpec {
   NodeSpec node;
   int nodes = 1;
   FabricSpec fabric;
+  std::optional<ThinLink> thin_link{};
 };
 
 class Cluster {
@@ -63,9 +74,9 @@ class Cluster {
   /// Global index of the (first) NIC that `gpu` uses by affinity, -1 without NICs. Several GPUs may share one.
   int nic_of(int gpu) const;
 
-  /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines), one trunk
-  /// stands for all of them. Two GPUs joined by scale-up links never leave them, at most one GPU lies between (kLinks);
-  /// others go GPU - PCIe - NIC - leaf ...
+  /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines, cores, planes),
+  /// one trunk stands for all of them. Two GPUs joined by scale-up links never leave them, at most one GPU lies between
+  /// (kLinks); others go GPU - PCIe - NIC - leaf ...
   std::vector<LinkId> route(int from_gpu, int to_gpu) const;
 
  private:

@@ -28,6 +28,7 @@ struct PriceSpec {
 /// What is wrong with the machine.
 struct Faults {
   std::optional<sim::SlowGpu> slow_gpu;
+  std::optional<hw_models::ThinLink> thin_link;  ///< also in the ClusterSpec
 };
 
 struct Scenario {

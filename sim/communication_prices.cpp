@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "hw_models/fabric_shape.h"
+
 namespace sim {
 namespace {
 
@@ -106,7 +108,7 @@ SendPrices::SendPrices(const strategies::Program& program, const RankClasses& cl
 Seconds SendPrices::of(const strategies::Send& send, std::uint32_t process) {
   Seconds slowest{};
   for (const Path& path : paths(process, send.virtual_stage)) {
-    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers));
+    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers, path.share));
   }
   return slowest;
 }
@@ -128,9 +130,13 @@ SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) 
     if (leaves_domain(path)) ++messages_on_nic[cluster_.nic_of(path.from)];
     all.push_back(path);
   }
+  std::vector<hw_models::Message> messages;
+  for (const Path& path : all) messages.push_back({path.from, path.to});
+  const std::vector<hw_models::FlowShare> shares = network_.shares(messages);
   std::map<std::pair<std::uint32_t, Likeness>, Path> distinct;
   for (std::size_t i = 0; i < all.size(); ++i) {
     Path& path = all[i];
+    path.share = shares[i];
     if (leaves_domain(path)) path.sharers = messages_on_nic[cluster_.nic_of(path.from)];
     const Rank rank = ranks_of_role_[role][i];
     distinct.emplace(std::pair(classes_.of_rank[static_cast<std::size_t>(rank.value)], likeness(path)), path);
@@ -147,10 +153,14 @@ bool SendPrices::leaves_domain(const Path& path) const {
 
 SendPrices::Likeness SendPrices::likeness(const Path& path) const {
   const int from_node = cluster_.node_of(path.from), to_node = cluster_.node_of(path.to);
-  const int unit = std::max(1, cluster_.spec().fabric.nodes_per_unit);
   const int gpus = cluster_.spec().node.gpus;
-  return {from_node == to_node, leaves_domain(path), from_node / unit == to_node / unit,
-          path.from % gpus,     path.to % gpus,      path.sharers};
+  return {from_node == to_node,
+          leaves_domain(path),
+          hw_models::fabric_tier(cluster_.spec().fabric, from_node, to_node),
+          path.from % gpus,
+          path.to % gpus,
+          path.sharers,
+          path.share};
 }
 
 }  // namespace sim

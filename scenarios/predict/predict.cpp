@@ -59,6 +59,9 @@ Prediction predict(const Scenario& scenario, const SimulationChoice& choice) {
   prediction.fingerprint = strategies::fingerprint(program);
   prediction.gpus = program.ranks();
   prediction.result = simulate_scenario(scenario, program, choice);
+  if (std::string text = routing_warning(scenario, program, prediction.result.step_ns); !text.empty()) {
+    prediction.warnings.push_back(std::move(text));
+  }
   prediction.step = predict_step(scenario, program, prediction.result);
   prediction.memory = predict_memory(scenario, program);
   prediction.run = predict_run(scenario, prediction.step, prediction.gpus);

@@ -10,6 +10,7 @@
 #include "sim/price_program.h"
 #include "sim/rank_classes.h"
 #include "sim/step_simulation.h"
+#include "sim/uplink_collisions.h"
 #include "strategies/placement/placement.h"
 
 namespace scenarios {
@@ -55,23 +56,30 @@ void check_size(const Scenario& scenario, const strategies::Program& program, co
                   scenario.name, classes.size(), operations));
 }
 
-/// Without faults the ranks of a role count as alike, the slowest of them for all.
+/// Whether something sets ranks of one role apart that would be alike.
+bool unlike(const Scenario& scenario) {
+  return scenario.faults.slow_gpu || scenario.cluster.thin_link || scenario.cluster.fabric.hash_seed;
+}
+
+/// Without faults and collisions the ranks of a role count as alike, the slowest of them for all.
 sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program,
-                            const hw_models::Cluster& cluster, const strategies::Placement& placement, bool unfolded) {
-  if (!unfolded && !scenario.faults.slow_gpu) return sim::classes_by_role(program);
+                            const hw_models::Cluster& cluster, const strategies::Placement& placement,
+                            const SimulationChoice& choice) {
+  if (!choice.unfolded && !choice.split && !unlike(scenario)) return sim::classes_by_role(program);
   sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpu);
   sim::RankClasses classes =
-      unfolded ? singles : sim::folded_by_price(program, singles, cluster, scenario.software.prices, placement);
+      choice.unfolded ? singles : sim::folded_by_price(program, singles, cluster, scenario.software.prices, placement);
   check_size(scenario, program, classes);
   return classes;
 }
 
-sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program, bool unfolded) {
+sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program,
+                           const SimulationChoice& choice) {
   const hw_models::Cluster cluster(scenario.cluster);
   const strategies::Placement placement = strategies::place(program);
   try {
-    return sim::price_program(program, classes_of(scenario, program, cluster, placement, unfolded), cluster,
-                              scenario.gpu, scenario.software.prices, placement, scenario.training);
+    return sim::price_program(program, classes_of(scenario, program, cluster, placement, choice), cluster, scenario.gpu,
+                              scenario.software.prices, placement, scenario.training);
   } catch (const std::invalid_argument& problem) {  // program and placement are ours: the sizes and rates are not
     throw InputError(fmt::format("{}: error: {}\n  {}\n", scenario.name, problem.what(), kAdvice));
   }
@@ -96,9 +104,25 @@ void check_duration(const Scenario& scenario, const strategies::Program& program
 
 sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program,
                                   const SimulationChoice& choice) {
-  const sim::Prices prices = price_scenario(scenario, program, choice.unfolded);
+  const sim::Prices prices = price_scenario(scenario, program, choice);
   check_duration(scenario, program, prices);
   return sim::simulate_blocks(program, prices, {.steps = 2, .records = choice.records});
+}
+
+std::string routing_warning(const Scenario& scenario, const strategies::Program& program, std::int64_t step_ns) {
+  if (!scenario.cluster.fabric.hash_seed) return "";
+  const hw_models::Cluster cluster(scenario.cluster);
+  std::string flows;
+  for (const auto& worst : sim::uplink_collisions(program, cluster, strategies::place(program))) {
+    if (worst.flows > 1) flows += fmt::format("{}{} {}", flows.empty() ? "" : ", ", worst.family, worst.flows);
+  }
+  Scenario balanced = scenario;
+  balanced.cluster.fabric.hash_seed.reset();
+  const std::int64_t balanced_ns = simulate_scenario(balanced, program, {.split = true}).step_ns;
+  return fmt::format("hashed routing, seed {}: {}; the step takes {:.3f} times as long as with balanced routing",
+                     *scenario.cluster.fabric.hash_seed,
+                     flows.empty() ? "no flows share an uplink" : "flows on the worst uplink: " + flows,
+                     static_cast<double>(step_ns) / static_cast<double>(balanced_ns));
 }
 
 }  // namespace scenarios
