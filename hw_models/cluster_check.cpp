@@ -147,7 +147,8 @@ void check_thin_link(const ClusterSpec& spec, const ThinLink& thin) {
   const int count = leaf ? number.leaves : number.nodes;
   const std::string_view field = leaf ? "thin_link.leaf" : "thin_link.node";
   require(!leaf || number.spines > 0, field, "the cluster has no leaves with uplinks: one leaf or none reaches all");
-  require(thin.index >= 0 && thin.index < count, field, fmt::format("{} is not one of 0 to {}", thin.index, count - 1));
+  require(thin.index >= 0 && thin.index < count, field,
+          fmt::format("there is no {} {}: use 0 to {}", leaf ? "leaf" : "node", thin.index, count - 1));
   require(thin.factor >= 0 && thin.factor <= 1, "thin_link.factor", fmt::format("{} is not in [0, 1]", thin.factor));
   if (thin.factor > 0) return;
   require(leaf, "thin_link.factor", "without its NICs a node is no part of the cluster: use a factor above 0");

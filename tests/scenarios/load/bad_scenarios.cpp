@@ -90,6 +90,28 @@ faults: {slow_gpu: {rank: 5, factor: 1.5}}
     5 | faults: {slow_gpu: {rank: 5, factor: 1.5}}
       |                                      ^ use 0.001 to 1
 )"},
+    {"ThinLinkOfNoLeaf",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 33}
+plan: {tensor: 8}
+faults: {thin_link: {leaf: 16, factor: 0.5}}
+)",
+     R"(scenario.yaml:5:28: error: there is no leaf 16: use 0 to 15
+    5 | faults: {thin_link: {leaf: 16, factor: 0.5}}
+      |                            ^
+)"},
+    {"ThinLinkOfTwoThings",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 33}
+plan: {tensor: 8}
+faults: {thin_link: {leaf: 1, node: 1, factor: 0.5}}
+)",
+     R"(scenario.yaml:5:37: error: 'leaf' and 'node' exclude each other
+    5 | faults: {thin_link: {leaf: 1, node: 1, factor: 0.5}}
+      |                                     ^ keep one
+)"},
     {"DuplicateKey",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}
