@@ -93,7 +93,7 @@ faults: {slow_gpu: {rank: 5, factor: 1.5}}
     {"ThinLinkOfNoLeaf",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}
-cluster: {node: dgx-h100, nodes: 33}
+cluster: {node: dgx-h100, nodes: 64}
 plan: {tensor: 8}
 faults: {thin_link: {leaf: 16, factor: 0.5}}
 )",
@@ -104,7 +104,7 @@ faults: {thin_link: {leaf: 16, factor: 0.5}}
     {"ThinLinkOfTwoThings",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}
-cluster: {node: dgx-h100, nodes: 33}
+cluster: {node: dgx-h100, nodes: 64}
 plan: {tensor: 8}
 faults: {thin_link: {leaf: 1, node: 1, factor: 0.5}}
 )",
