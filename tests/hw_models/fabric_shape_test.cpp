@@ -120,7 +120,7 @@ TEST(FabricTiers, AMessagePaysForEveryTierItCrosses) {
   }
   const auto latency = [&](int gpu) { return network.send(Bytes(8), 0, gpu).value(); };
   EXPECT_GT(latency(16), latency(8));  // two more switches each
-  EXPECT_NEAR(latency(32) - latency(16), latency(16) - latency(8), 1e-12);
+  EXPECT_NEAR(latency(32) - latency(16), latency(16) - latency(8), 1e-8);
 }
 
 TEST(FabricTiers, AGroupPaysForItsHighestTier) {

@@ -254,9 +254,9 @@ TEST(DocumentationTest, EveryKeyIsDocumentedAndEveryDocumentedKeyIsKnown) {
   // Every map is there, so that every reader asks for its keys; the values do not matter.
   const std::string text = R"(model: {biases: {}, latent: {}, experts: {}}
 training: {input: {}}
-cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {oversubscription: 2}, price: {}}
+cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {routing: {}}, price: {}}
 plan: {layers_per_stage: {}}
-faults: {slow_gpu: {}}
+faults: {slow_gpu: {}, thin_link: {}}
 software: {prices: {}}
 )";
   Diagnostics diagnostics("all.yaml", text);
