@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "hw_models/cluster_numbering.h"
 #include "hw_models/pair_links.h"
 
 namespace hw_models {
@@ -23,6 +24,8 @@ constexpr int kMaxGpusPerNode = 256;
 constexpr int kMaxNicsPerNode = 256;
 constexpr int kMaxNumaDomains = 64;
 constexpr std::int64_t kMaxGpus = 1'000'000;
+constexpr int kMaxPlanes = 8;
+constexpr int kMaxUplinks = 4096;
 
 void require(bool condition, std::string_view field, const std::string& problem) {
   if (!condition) throw std::invalid_argument(fmt::format("{}: {}", field, problem));
@@ -124,6 +127,13 @@ void check_fabric(const FabricSpec& fabric) {
   require(fabric.nodes_per_unit >= 1, "fabric.nodes_per_unit", "must be at least 1");
   require(std::isfinite(fabric.oversubscription) && fabric.oversubscription >= 1, "fabric.oversubscription",
           fmt::format("{} is below 1", fabric.oversubscription));
+  require(fabric.units_per_pod >= 0, "fabric.units_per_pod", "must not be negative");
+  require(std::isfinite(fabric.spine_oversubscription) && fabric.spine_oversubscription >= 1,
+          "fabric.spine_oversubscription", fmt::format("{} is below 1", fabric.spine_oversubscription));
+  require(fabric.spine_oversubscription == 1 || fabric.units_per_pod > 0, "fabric.spine_oversubscription",
+          "without units_per_pod there are no cores above the spines");
+  require_range(fabric.planes, 1, kMaxPlanes, "fabric.planes");
+  require_range(fabric.uplinks, 0, kMaxUplinks, "fabric.uplinks");
   require(fabric.efficiency > 0 && fabric.efficiency <= 1, "fabric.efficiency",
           fmt::format("{} is not in (0, 1]", fabric.efficiency));
   require_latency(fabric.switch_latency, "fabric.switch_latency");
@@ -154,6 +164,22 @@ void check_no_node_is_cut_off(const ClusterSpec& spec) {
   }
 }
 
+/// `spec` is sound but for this.
+void check_thin_link(const ClusterSpec& spec, const ThinLink& thin) {
+  const bool leaf = thin.at == ThinLink::At::kLeaf;
+  const ClusterNumbering number(spec);
+  const int count = leaf ? number.leaves : number.nodes;
+  const std::string_view field = leaf ? "thin_link.leaf" : "thin_link.node";
+  require(!leaf || number.spines > 0, field, "the cluster has no leaves with uplinks: one leaf or none reaches all");
+  require(thin.index >= 0 && thin.index < count, field,
+          fmt::format("there is no {} {}: use 0 to {}", leaf ? "leaf" : "node", thin.index, count - 1));
+  require(thin.factor >= 0 && thin.factor <= 1, "thin_link.factor", fmt::format("{} is not in [0, 1]", thin.factor));
+  if (thin.factor > 0) return;
+  require(leaf, "thin_link.factor", "without its NICs a node is no part of the cluster: use a factor above 0");
+  require(spec.fabric.planes > 1, "thin_link.factor",
+          "without uplinks the leaf's nodes are cut off: use a factor above 0, or a fabric of 2 planes");
+}
+
 }  // namespace
 
 void check(const ClusterSpec& spec) {
@@ -163,6 +189,7 @@ void check(const ClusterSpec& spec) {
   const std::int64_t gpus = std::int64_t{spec.nodes} * spec.node.gpus;
   require(gpus <= kMaxGpus, "nodes", fmt::format("{} GPUs are more than {}", gpus, kMaxGpus));
   check_nics(spec);
+  if (spec.thin_link) check_thin_link(spec, *spec.thin_link);
   const bool one_domain = spec.node.scale_up == ScaleUpKind::kSwitch && gpus <= spec.node.scale_up_domain;
   if (spec.nodes == 1 || one_domain) return;
   require(spec.node.nics > 0, "node.nics", fmt::format("{} nodes cannot reach each other without NICs", spec.nodes));

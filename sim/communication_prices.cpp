@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/fabric_shape.h"
 
 namespace sim {
 namespace {
@@ -109,7 +110,7 @@ SendPrices::SendPrices(const strategies::Program& program, const RankClasses& cl
 Seconds SendPrices::of(const strategies::Send& send, std::uint32_t process) {
   Seconds slowest{};
   for (const Path& path : paths(process, send.virtual_stage)) {
-    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers));
+    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers, path.share));
   }
   return slowest;
 }
@@ -134,9 +135,13 @@ SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) 
     }
     all.push_back(path);
   }
+  std::vector<hw_models::Message> messages;
+  for (const Path& path : all) messages.push_back({path.from, path.to});
+  const std::vector<hw_models::FlowShare> shares = network_.shares(messages);
   std::map<std::pair<std::uint32_t, Likeness>, Path> distinct;
   for (std::size_t i = 0; i < all.size(); ++i) {
     Path& path = all[i];
+    path.share = shares[i];
     if (leaves_domain(path)) {
       path.sharers = std::max(out_of_nic[cluster_.nic_of(path.from)], into_nic[cluster_.nic_of(path.to)]);
     }
@@ -155,19 +160,19 @@ bool SendPrices::leaves_domain(const Path& path) const {
 
 SendPrices::Likeness SendPrices::likeness(const Path& path) const {
   const int from_node = cluster_.node_of(path.from), to_node = cluster_.node_of(path.to);
-  const int unit = std::max(1, cluster_.spec().fabric.nodes_per_unit);
   const int gpus = cluster_.spec().node.gpus;
   const NicSet from_nics = cluster_.nics_of(path.from), to_nics = cluster_.nics_of(path.to);
   const auto first = [](const NicSet& nics) { return nics.size() > 0 ? nics.first() : -1; };
   return {from_node == to_node,
           leaves_domain(path),
-          from_node / unit == to_node / unit,
+          hw_models::fabric_tier(cluster_.spec().fabric, from_node, to_node),
           path.from % gpus,
           path.to % gpus,
           first(from_nics),
           first(to_nics),
           std::min(from_nics.size(), to_nics.size()),
-          path.sharers};
+          path.sharers,
+          path.share};
 }
 
 }  // namespace sim

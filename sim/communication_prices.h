@@ -64,10 +64,11 @@ class SendPrices {
   struct Path {
     int from = 0, to = 0;  ///< GPUs
     int sharers = 1;       ///< messages on the busier of its two NICs
+    hw_models::FlowShare share{};
   };
-  /// What decides the price: inside a node the two GPUs' places; between nodes the domain, the unit of the fabric,
-  /// the two places; their NICs, and how many messages share the busier one.
-  using Likeness = std::tuple<bool, bool, bool, int, int, int, int, int, int>;
+  /// What decides the price: inside a node the two GPUs' places; between nodes the domain, the tier of the fabric, the
+  /// two places and their NICs; how many messages share the busier one, and what thin links and hashed routing leave.
+  using Likeness = std::tuple<bool, bool, int, int, int, int, int, int, int, hw_models::FlowShare>;
 
   using Paths = std::vector<std::vector<Path>>;  ///< by class
 

@@ -114,6 +114,25 @@ bool dead_nics_exist(const FaultsSection& section, const hw_models::ClusterSpec&
   return error_count(diagnostics) == before;
 }
 
+/// {leaf: 3, factor: 0.5} or {node: 3, factor: 0.5}
+std::optional<hw_models::ThinLink> read_thin_link(const Value& value, Diagnostics& diagnostics) {
+  MapReader reader(value, diagnostics);
+  if (value.kind() == Value::Kind::kMap) {
+    if (reader.has("leaf") && reader.has("node")) {
+      diagnostics.error(reader.place("node"), "'leaf' and 'node' exclude each other", "keep one");
+    }
+    if (!reader.has("leaf") && !reader.has("node")) reader.missing("leaf", "whose uplinks are thin, e.g. leaf: 3");
+    if (!reader.has("factor")) reader.missing("factor", "what is left of the bandwidth, e.g. 0.5");
+  }
+  const auto leaf = reader.integer("leaf", 0, kMostRanks - 1);
+  const auto node = reader.integer("node", 0, kMostRanks - 1);
+  const auto factor = reader.number("factor", 0, 1);
+  reader.finish();
+  if ((!leaf && !node) || !factor) return std::nullopt;
+  using At = hw_models::ThinLink::At;
+  return hw_models::ThinLink{leaf ? At::kLeaf : At::kNode, static_cast<int>(leaf ? *leaf : *node), *factor};
+}
+
 }  // namespace
 
 std::optional<FaultsSection> read_faults(const Value& value, Reading& reading) {
@@ -122,6 +141,9 @@ std::optional<FaultsSection> read_faults(const Value& value, Reading& reading) {
   FaultsSection section;
   for (const Value& slow : one_or_more(reader.value("slow_gpu"))) read_slow_gpu(slow, reading.diagnostics, section);
   for (const Value& dead : one_or_more(reader.value("dead_nic"))) read_dead_nic(dead, reading.diagnostics, section);
+  if (const auto thin = reader.value("thin_link")) {
+    section.faults.thin_link = read_thin_link(*thin, reading.diagnostics);
+  }
   reader.finish();
   return error_count(reading.diagnostics) == before ? std::optional(section) : std::nullopt;
 }

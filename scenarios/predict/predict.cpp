@@ -79,6 +79,9 @@ Prediction predict(const Scenario& scenario, const SimulationChoice& choice) {
   const std::vector<std::string>& found = prediction.placement.warnings;
   prediction.warnings.insert(prediction.warnings.end(), found.begin(), found.end());
   prediction.result = simulate_scenario(scenario, program, job, choice);
+  if (std::string text = routing_warning(scenario, program, job, prediction.result.step_ns); !text.empty()) {
+    prediction.warnings.push_back(std::move(text));
+  }
   prediction.step = predict_step(scenario, program, prediction.result);
   prediction.faults = predict_faults(scenario, program, prediction.step.time_s);
   prediction.memory = predict_memory(scenario, program);

@@ -9,6 +9,7 @@
 #include "sim/price_program.h"
 #include "sim/rank_classes.h"
 #include "sim/step_simulation.h"
+#include "sim/uplink_collisions.h"
 
 namespace scenarios {
 namespace {
@@ -53,10 +54,14 @@ void check_size(const Scenario& scenario, const strategies::Program& program, co
                   scenario.name, classes.size(), operations));
 }
 
+/// Whether something sets ranks of one role apart that would be alike.
+bool unlike(const Scenario& scenario) {
+  return scenario.faults.any() || scenario.placement.listed() || scenario.cluster.fabric.hash_seed;
+}
+
 sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
                             const SimulationChoice& choice) {
-  const bool alike = !choice.split && !scenario.faults.any() && !scenario.placement.listed();
-  if (!choice.unfolded && alike) return sim::classes_by_role(program);
+  if (!choice.unfolded && !choice.split && !unlike(scenario)) return sim::classes_by_role(program);
   sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpus);
   sim::RankClasses classes =
       choice.unfolded ? singles
@@ -102,7 +107,25 @@ sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Pr
 std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program) {
   Scenario sound = scenario;
   sound.faults = {};
+  sound.cluster.thin_link.reset();
   return simulate_scenario(sound, program, place_job(sound, program), {.split = true}).step_ns;
+}
+
+std::string routing_warning(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
+                            std::int64_t step_ns) {
+  if (!scenario.cluster.fabric.hash_seed) return "";
+  std::string flows;
+  for (const auto& worst : sim::uplink_collisions(program, job.cluster, job.placement)) {
+    if (worst.flows > 1) flows += fmt::format("{}{} {}", flows.empty() ? "" : ", ", worst.family, worst.flows);
+  }
+  Scenario balanced = scenario;
+  balanced.cluster.fabric.hash_seed.reset();
+  const std::int64_t balanced_ns =
+      simulate_scenario(balanced, program, place_job(balanced, program), {.split = true}).step_ns;
+  return fmt::format("hashed routing, seed {}: {}; the step takes {:.3f} times as long as with balanced routing",
+                     *scenario.cluster.fabric.hash_seed,
+                     flows.empty() ? "no flows share an uplink" : "flows on the worst uplink: " + flows,
+                     static_cast<double>(step_ns) / static_cast<double>(balanced_ns));
 }
 
 }  // namespace scenarios

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "scenarios/predict/placed_job.h"
 #include "scenarios/scenario.h"
@@ -26,5 +27,9 @@ sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Pr
 
 /// The step without the scenario's faults, folded by price as it is with them.
 std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program);
+
+/// What hashed routing costs the step whose time is `step_ns`; empty where routing is balanced.
+std::string routing_warning(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
+                            std::int64_t step_ns);
 
 }  // namespace scenarios

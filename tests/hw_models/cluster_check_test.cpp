@@ -45,6 +45,36 @@ const std::vector<Contradiction>& contradictions() {
          s.node.scale_up = ScaleUpKind::kPairs;
          s.node.gpus = 7;
        }},
+      {"fabric.units_per_pod", [](ClusterSpec& s) { s.fabric.units_per_pod = -1; }},
+      {"fabric.spine_oversubscription", [](ClusterSpec& s) { s.fabric.spine_oversubscription = 0.5; }},
+      {"fabric.spine_oversubscription", [](ClusterSpec& s) { s.fabric.spine_oversubscription = 2; }},
+      {"fabric.planes", [](ClusterSpec& s) { s.fabric.planes = 0; }},
+      {"fabric.uplinks", [](ClusterSpec& s) { s.fabric.uplinks = -1; }},
+      {"thin_link.leaf",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 8, 0.5};
+       }},
+      {"thin_link.leaf",
+       [](ClusterSpec& s) {
+         s.fabric.kind = FabricKind::kFatTree;  // one leaf, no spine
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 0, 0.5};
+       }},
+      {"thin_link.node",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kNode, 2, 0.5};
+       }},
+      {"thin_link.factor",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kNode, 1, 0};
+       }},
+      {"thin_link.factor",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 1, 0};
+       }},
+      {"thin_link.factor",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 1, 1.5};
+       }},
       {"node.nics", [](ClusterSpec& s) { s.node.nics = 0; }},
       {"node.nics", [](ClusterSpec& s) { s.node.nics = -1; }},
       {"node.nic_bandwidth", [](ClusterSpec& s) { s.node.nic_bandwidth = BytesPerSecond(0); }},

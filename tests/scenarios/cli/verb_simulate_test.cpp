@@ -175,7 +175,8 @@ TEST(VerbSimulate, FingerprintFollowsTheProgramNotThePrices) {
 }
 
 TEST(VerbSimulate, UnfoldedPrintsTheSame) {
-  for (const std::string& fault : {std::string("{}"), std::string("{slow_gpu: {rank: 5, factor: 0.8}}")}) {
+  for (const std::string& fault : {std::string("{}"), std::string("{slow_gpu: {rank: 5, factor: 0.8}}"),
+                                   std::string("{thin_link: {node: 1, factor: 0.5}}")}) {
     std::vector<std::string> arguments{"simulate", "scenarios/examples/gpt-neox-20b-p4d.yaml", "--json", "--set",
                                        "faults=" + fault};
     const std::string folded = run_binary(arguments).output;

@@ -32,6 +32,18 @@ TEST(VerbTopology, DrawsForGraphvizAndAsSvg) {
   EXPECT_THAT(read_file(folder.path("topo.svg")), testing::AllOf(StartsWith("<svg"), EndsWith("</svg>\n")));
 }
 
+TEST(VerbTopology, PrintsTheFabricOfAScenario) {
+  const std::string scenario = "scenarios/examples/llama3-70b-h100.yaml";
+  const RunResult run = run_binary({"topology", scenario, "--set", "cluster.fabric.routing.hashed=7"});
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.output, HasSubstr("hashed (seed 7) routing"));
+  EXPECT_THAT(run.output, HasSubstr("\nspine "));
+  const RunResult drawn = run_binary({"topology", scenario, "--dot"});
+  EXPECT_EQ(drawn.exit_code, 2);
+  EXPECT_THAT(drawn.error, HasSubstr("draw servers, not scenarios"));
+  EXPECT_EQ(run_binary({"topology", kFile, "--set", "plan.tensor=1"}).exit_code, 2);
+}
+
 TEST(VerbTopology, Refusals) {
   const RunResult none = run_binary({"topology"});
   EXPECT_EQ(none.exit_code, 2);

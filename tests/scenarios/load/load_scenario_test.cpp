@@ -106,6 +106,19 @@ software: {prices: {kernel_launch: 9 us}}
   EXPECT_EQ(scenario.software.prices.synchronize, catalog.software("megatron-core")->prices.synchronize);
 }
 
+TEST(LoadScenarioTest, AThinLinkIsAWarningAndInTheCluster) {
+  const Scenario leaf = load(kScenario, {{"faults.thin_link", "{leaf: 9, factor: 0.5}"}});
+  ASSERT_TRUE(leaf.cluster.thin_link);
+  EXPECT_EQ(leaf.cluster.thin_link->at, hw_models::ThinLink::At::kLeaf);
+  EXPECT_EQ(leaf.cluster.thin_link->index, 9);
+  EXPECT_EQ(leaf.cluster.thin_link->factor, 0.5);
+  ASSERT_EQ(leaf.warnings.size(), 1U);
+  EXPECT_NE(leaf.warnings.front().find("the uplinks of leaf 9 at 0.5 of the bandwidth"), std::string::npos);
+  const Scenario node = load(kScenario, {{"faults.thin_link", "{node: 9, factor: 0.5}"}});
+  EXPECT_EQ(node.cluster.thin_link->at, hw_models::ThinLink::At::kNode);
+  EXPECT_TRUE(load(kScenario, {{"faults.thin_link", "{node: 0, factor: 1}"}}).warnings.empty());
+}
+
 TEST(LoadScenarioTest, ASlowGpuIsAWarning) {
   const Scenario scenario = load(kScenario, {{"faults.slow_gpu", "{rank: 511, factor: 0.8}"}});
   ASSERT_EQ(scenario.faults.slow_gpus.size(), 1U);
@@ -275,10 +288,10 @@ TEST(DocumentationTest, EveryKeyIsDocumentedAndEveryDocumentedKeyIsKnown) {
   // Every map is there, so that every reader asks for its keys; the values do not matter.
   const std::string text = R"(model: {biases: {}, latent: {}, experts: {}}
 training: {input: {}}
-cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {oversubscription: 2}, price: {}}
+cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {routing: {}}, price: {}}
 plan: {layers_per_stage: {}}
 placement: packed
-faults: {slow_gpu: {}, dead_nic: {}}
+faults: {slow_gpu: {}, dead_nic: {}, thin_link: {}}
 software: {prices: {}}
 )";
   Diagnostics diagnostics("all.yaml", text);

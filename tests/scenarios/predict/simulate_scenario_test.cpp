@@ -216,5 +216,83 @@ TEST(Unfolded, RailIsExactToo) {
   }
 }
 
+/// Without taking the slowest rank of a role for all.
+std::int64_t split_step_ns(const Scenario& scenario) {
+  const strategies::Program program = predict(scenario).program;
+  return simulate_scenario(scenario, program, place_job(scenario, program), {.split = true}).step_ns;
+}
+
+/// plan_of, with a node per unit and two units per pod, so that groups and messages cross both tiers.
+Scenario on_small_units(int tensor, int pipeline, int data, const std::string& faults = "{}") {
+  Scenario scenario = plan_of(tensor, pipeline, data, "1f1b", 1, faults);
+  scenario.cluster.fabric.nodes_per_unit = 1;
+  scenario.cluster.fabric.units_per_pod = 2;
+  return scenario;
+}
+
+constexpr int kPlansOnUnits[][3] = {{4, 2, 2}, {8, 2, 4}, {4, 4, 8}, {2, 8, 4}, {8, 4, 8}};
+
+TEST(Unfolded, HashCollisionsUnfoldWhatTheyTouch) {
+  int slower = 0, folded_less_than_single = 0;
+  for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      SCOPED_TRACE(fmt::format("{} x {} x {} seed {}", tensor, pipeline, data, seed));
+      Scenario scenario = on_small_units(tensor, pipeline, data);
+      const std::int64_t balanced = split_step_ns(scenario);
+      scenario.cluster.fabric.hash_seed = seed;
+      const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
+      EXPECT_EQ(folded.result.step_ns, unfolded.result.step_ns);
+      EXPECT_GE(folded.result.step_ns, balanced);
+      slower += folded.result.step_ns > balanced ? 1 : 0;
+      if (folded.result.classes.size() == unfolded.result.classes.size()) continue;
+      ++folded_less_than_single;
+      expect_equal(folded, unfolded);
+    }
+  }
+  EXPECT_GT(slower, 3);
+  EXPECT_GT(folded_less_than_single, 1);
+}
+
+// One NIC per leaf, one uplink for it: nobody to collide with.
+TEST(Unfolded, WithoutCollisionsNothingUnfolds) {
+  for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
+    Scenario scenario = on_small_units(tensor, pipeline, data);
+    scenario.cluster.fabric.units_per_pod = 0;
+    const sim::StepResult balanced = simulate_scenario(scenario, predict(scenario).program, {.split = true});
+    scenario.cluster.fabric.hash_seed = 1;
+    const Prediction hashed = predict(scenario);
+    EXPECT_EQ(hashed.result.classes.of_rank, balanced.classes.of_rank);
+    EXPECT_EQ(hashed.result.step_ns, balanced.step_ns);
+    EXPECT_THAT(hashed.warnings.front(), HasSubstr("no flows share an uplink; the step takes 1.000 times"));
+  }
+}
+
+TEST(Unfolded, AThinLinkUnfoldsWhatItTouches) {
+  using hw_models::ThinLink;
+  for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
+    for (const ThinLink& thin : {ThinLink{ThinLink::At::kLeaf, 3, 0.05}, ThinLink{ThinLink::At::kNode, 1, 0.05}}) {
+      SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
+      Scenario scenario = on_small_units(tensor, pipeline, data);
+      const std::int64_t sound = split_step_ns(scenario);
+      scenario.cluster.thin_link = thin;
+      const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
+      EXPECT_GT(folded.result.step_ns, sound);
+      EXPECT_EQ(folded.result.step_ns, unfolded.result.step_ns);
+      if (folded.result.classes.size() < unfolded.result.classes.size()) expect_equal(folded, unfolded);
+    }
+  }
+}
+
+TEST(HashedRouting, IsReported) {
+  Scenario scenario = on_small_units(8, 4, 8);
+  EXPECT_TRUE(predict(scenario).warnings.empty());
+  scenario.cluster.fabric.hash_seed = 5;
+  const std::vector<std::string> warnings = predict(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings.front(), StartsWith("hashed routing, seed 5: flows on the worst uplink: "));
+  EXPECT_THAT(warnings.front(), HasSubstr("messages "));
+  EXPECT_THAT(warnings.front(), HasSubstr(" times as long as with balanced routing"));
+}
+
 }  // namespace
 }  // namespace scenarios
