@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {

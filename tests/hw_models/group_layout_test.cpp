@@ -8,7 +8,7 @@
 
 #include "hw_models/cluster.h"
 #include "hw_models/network.h"
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hw_models/nccl/group.h"
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {

@@ -26,7 +26,7 @@ std::map<std::string, int> worst_flows(std::optional<std::uint64_t> seed) {
   spec.fabric.hash_seed = seed;
   std::map<std::string, int> flows;
   for (const UplinkCollisions& each :
-       uplink_collisions(program, hw_models::Cluster(spec), strategies::place(program))) {
+       uplink_collisions(program, hw_models::Cluster(spec), strategies::packed(program))) {
     EXPECT_TRUE(flows.emplace(each.family, each.flows).second) << each.family << " stands twice";
   }
   return flows;
