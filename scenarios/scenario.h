@@ -30,7 +30,7 @@ struct PriceSpec {
 struct Faults {
   std::vector<sim::SlowGpu> slow_gpus;
   std::vector<hw_models::DeadNic> dead_nics;
-  std::optional<hw_models::ThinLink> thin_link;  ///< also in the ClusterSpec
+  std::optional<hw_models::ThinLink> thin_link;
 
   bool any() const { return !slow_gpus.empty() || !dead_nics.empty() || thin_link; }
 };

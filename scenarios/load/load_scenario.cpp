@@ -135,13 +135,14 @@ void check_activation_size(const Value& root, const Sections& sections, Diagnost
                     "use a smaller micro_batch or sequence_length");
 }
 
-/// Puts a thin link into the cluster and warns of it.
-void add_thin_link(const Value& root, Sections& sections, Diagnostics& diagnostics) {
+/// A thin link is a warning, one that the cluster does not have an error.
+void check_thin_link(const Value& root, const Sections& sections, Diagnostics& diagnostics) {
   if (!sections.faults || !sections.faults->faults.thin_link || !sections.cluster) return;
   const hw_models::ThinLink& thin = *sections.faults->faults.thin_link;
-  sections.cluster->cluster.thin_link = thin;
+  hw_models::ClusterSpec faulty = sections.cluster->cluster;
+  faulty.thin_link = thin;
   try {
-    hw_models::check(sections.cluster->cluster);
+    hw_models::check(faulty);
   } catch (const std::invalid_argument& problem) {  // "thin_link.leaf: what is wrong"
     const std::string text = problem.what();
     const std::size_t colon = text.find(": ");
@@ -174,7 +175,7 @@ void check_together(const Value& root, Sections& sections, Reading& reading) {
   if (sections.faults && sections.cluster) {
     check_faults(*sections.faults, sections.cluster->cluster, sections.seats, diagnostics);
   }
-  add_thin_link(root, sections, diagnostics);
+  check_thin_link(root, sections, diagnostics);
   if (!sections.model || !sections.training || !sections.plan) return;
   // Without a known number of replicas the rest of the plan is still worth checking.
   const bool replicas_known = sections.plan->data > 0;

@@ -107,7 +107,6 @@ sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Pr
 std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program) {
   Scenario sound = scenario;
   sound.faults = {};
-  sound.cluster.thin_link.reset();
   return simulate_scenario(sound, program, place_job(sound, program), {.split = true}).step_ns;
 }
 

@@ -106,16 +106,16 @@ software: {prices: {kernel_launch: 9 us}}
   EXPECT_EQ(scenario.software.prices.synchronize, catalog.software("megatron-core")->prices.synchronize);
 }
 
-TEST(LoadScenarioTest, AThinLinkIsAWarningAndInTheCluster) {
+TEST(LoadScenarioTest, AThinLinkIsAWarning) {
   const Scenario leaf = load(kScenario, {{"faults.thin_link", "{leaf: 9, factor: 0.5}"}});
-  ASSERT_TRUE(leaf.cluster.thin_link);
-  EXPECT_EQ(leaf.cluster.thin_link->at, hw_models::ThinLink::At::kLeaf);
-  EXPECT_EQ(leaf.cluster.thin_link->index, 9);
-  EXPECT_EQ(leaf.cluster.thin_link->factor, 0.5);
+  ASSERT_TRUE(leaf.faults.thin_link);
+  EXPECT_EQ(leaf.faults.thin_link->at, hw_models::ThinLink::At::kLeaf);
+  EXPECT_EQ(leaf.faults.thin_link->index, 9);
+  EXPECT_EQ(leaf.faults.thin_link->factor, 0.5);
   ASSERT_EQ(leaf.warnings.size(), 1U);
   EXPECT_NE(leaf.warnings.front().find("the uplinks of leaf 9 at 0.5 of the bandwidth"), std::string::npos);
   const Scenario node = load(kScenario, {{"faults.thin_link", "{node: 9, factor: 0.5}"}});
-  EXPECT_EQ(node.cluster.thin_link->at, hw_models::ThinLink::At::kNode);
+  EXPECT_EQ(node.faults.thin_link->at, hw_models::ThinLink::At::kNode);
   EXPECT_TRUE(load(kScenario, {{"faults.thin_link", "{node: 0, factor: 1}"}}).warnings.empty());
 }
 

@@ -258,7 +258,9 @@ TEST(Unfolded, WithoutCollisionsNothingUnfolds) {
   for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
     Scenario scenario = on_small_units(tensor, pipeline, data);
     scenario.cluster.fabric.units_per_pod = 0;
-    const sim::StepResult balanced = simulate_scenario(scenario, predict(scenario).program, {.split = true});
+    const strategies::Program program = predict(scenario).program;
+    const sim::StepResult balanced =
+        simulate_scenario(scenario, program, place_job(scenario, program), {.split = true});
     scenario.cluster.fabric.hash_seed = 1;
     const Prediction hashed = predict(scenario);
     EXPECT_EQ(hashed.result.classes.of_rank, balanced.classes.of_rank);
@@ -274,7 +276,7 @@ TEST(Unfolded, AThinLinkUnfoldsWhatItTouches) {
       SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
       Scenario scenario = on_small_units(tensor, pipeline, data);
       const std::int64_t sound = split_step_ns(scenario);
-      scenario.cluster.thin_link = thin;
+      scenario.faults.thin_link = thin;
       const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
       EXPECT_GT(folded.result.step_ns, sound);
       EXPECT_EQ(folded.result.step_ns, unfolded.result.step_ns);
