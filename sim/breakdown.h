@@ -6,6 +6,9 @@
 //   a collective waiting for a rank of its own role -> straggler
 //   collective        -> by its lane          host issuing -> host              input pipeline -> data_stall
 //
+// Apart from that division, contention is what the compute lane loses to sharing: a kernel's time beyond its time
+// alone, and idle time that belongs to a transfer later than its end alone.
+//
 // Waiting for other stages is divided when the step is known: what a rank lacks to the busiest rank's work it would
 // idle with any schedule and any number of microbatches -> imbalance, or straggler as far as the busiest one's work
 // would be less at full speed; the rest -> bubble.
@@ -46,10 +49,12 @@ class Binding {
   Moment latest_{std::numeric_limits<std::int64_t>::min(), kNoCause};
 };
 
-/// One operation: waits for others in [ready, turn), is in progress in [turn, end).
+/// One operation: waits for others in [ready, turn), is in progress in [turn, end). On a GPU and ports of its own it
+/// would have ended `lost` earlier.
 struct Execution {
   std::int64_t ready = 0, turn = 0, end = 0;
   TimeKind waiting = TimeKind::kOther, running = TimeKind::kOther;
+  std::int64_t lost = 0;
 };
 
 /// What time in progress of `operation` is.
@@ -91,6 +96,7 @@ class Ledger {
   void advance_compute(std::int64_t compute_free) { compute_free_ = compute_free; }
   std::int64_t compute_free() const { return compute_free_; }
   Breakdown& spent() { return spent_; }
+  std::int64_t contention() const { return contention_; }
   const std::vector<Deferred>& deferred() const { return deferred_; }
 
  private:
@@ -99,10 +105,12 @@ class Ledger {
     Cause previous = kNoCause;  ///< of a boundary: its number
     TimeKind kind = TimeKind::kOther;
     bool boundary = false;
+    bool contended = false;
   };
   std::vector<Link> links_;
   std::int64_t compute_free_ = 0;
   Breakdown spent_{};
+  std::int64_t contention_ = 0;
   std::vector<Deferred> deferred_;
 };
 
@@ -111,6 +119,7 @@ struct ClassObservation {
   std::vector<std::int64_t> step_end;     ///< by step: end of its last operation
   std::vector<std::int64_t> compute_end;  ///< by step: end of its last operation on the compute lane
   Breakdown spent{};                      ///< from compute_end of the last step but one to compute_end of the last
+  std::int64_t contention = 0;            ///< what of `spent` was lost to sharing
 };
 
 /// Equations, k = last step:
