@@ -45,6 +45,7 @@ class LaneActivities {
   /// After all changes at `now`; may be called more than once at a time. True if the rates may be others.
   bool settle(std::int64_t now);
 
+  bool changed() const { return changed_; }  ///< not settled yet
   bool active(strategies::Lane lane) const { return at(lane).active; }
   std::int64_t end(strategies::Lane lane) const { return at(lane).progress.end(); }
   std::int32_t kernel_rate(Bound bound) const { return rates_->kernels[static_cast<std::size_t>(bound)]; }

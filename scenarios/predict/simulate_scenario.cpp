@@ -98,7 +98,7 @@ sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Pr
                                   const SimulationChoice& choice) {
   const sim::Prices prices = price_scenario(scenario, program, choice.unfolded);
   check_duration(scenario, program, prices);
-  return sim::simulate_blocks(program, prices, {.steps = 2, .records = choice.records});
+  return sim::simulate_lanes(program, prices, {.steps = 2, .records = choice.records});
 }
 
 }  // namespace scenarios

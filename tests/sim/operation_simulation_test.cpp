@@ -25,8 +25,8 @@ struct Expected {
 
 void expect(const Program& program, const Prices& prices, const Expected& expected) {
   for (const bool blocks : {false, true}) {
-    SCOPED_TRACE(blocks ? "simulate_blocks" : "simulate_operations");
-    const StepResult result = blocks ? simulate_blocks(program, prices) : simulate_operations(program, prices);
+    SCOPED_TRACE(blocks ? "simulate_lanes" : "simulate_operations");
+    const StepResult result = blocks ? simulate_lanes(program, prices) : simulate_operations(program, prices);
     EXPECT_EQ(result.step_ns, expected.step_ns);
     ASSERT_EQ(result.of_class.size(), expected.roles.size());
     for (std::size_t role = 0; role < result.of_class.size(); ++role) {
@@ -171,7 +171,7 @@ TEST(StepSimulation, RecordsTheLastStepOfEveryRole) {
   const Prices prices = tests::timed_prices(program, 0, 0, 0);
   for (const StepOptions options : {StepOptions{2, true}, StepOptions{4, true}}) {
     for (const StepResult& result :
-         {simulate_operations(program, prices, options), simulate_blocks(program, prices, options)}) {
+         {simulate_operations(program, prices, options), simulate_lanes(program, prices, options)}) {
       ASSERT_EQ(result.records.size(), 3U);
       const std::int64_t start = result.records[0].begin_ns;
       EXPECT_EQ(start, 9 * (options.steps - 1));                 // compute is never idle
@@ -207,7 +207,7 @@ TEST(StepSimulation, RefusesWhatCannotMeet) {
   for (const Program& program : {lonely, absent}) {
     const Prices prices = tests::timed_prices(program, 0, 0, 0);
     EXPECT_THROW(simulate_operations(program, prices), std::invalid_argument);
-    EXPECT_THROW(simulate_blocks(program, prices), std::invalid_argument);
+    EXPECT_THROW(simulate_lanes(program, prices), std::invalid_argument);
   }
 }
 

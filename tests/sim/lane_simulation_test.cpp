@@ -55,7 +55,7 @@ bool both_agree(const Program& program, const Prices& prices, int steps) {
   bool finished = false;
   for (const bool records : {false, true}) {
     const StepOptions options{steps, records};
-    const auto blocks = simulated(simulate_blocks, program, prices, options);
+    const auto blocks = simulated(simulate_lanes, program, prices, options);
     const auto operations = simulated(reference, program, prices, options);
     EXPECT_EQ(blocks.has_value(), operations.has_value());
     finished = blocks.has_value() && operations.has_value();
@@ -64,7 +64,7 @@ bool both_agree(const Program& program, const Prices& prices, int steps) {
   return finished;
 }
 
-TEST(BlockSimulation, EqualsReferenceOnHandmadePrograms) {
+TEST(LaneSimulation, EqualsReferenceOnHandmadePrograms) {
   for (const tests::HandmadeProgram& handmade : tests::handmade_programs()) {
     SCOPED_TRACE(handmade.name);
     const Program program = handmade.make();
@@ -74,7 +74,7 @@ TEST(BlockSimulation, EqualsReferenceOnHandmadePrograms) {
   }
 }
 
-TEST(BlockSimulation, EqualsReferenceOnSchedules) {
+TEST(LaneSimulation, EqualsReferenceOnSchedules) {
   for (const strategies::Schedule& schedule : strategies::schedules()) {
     for (const int stages : {1, 2, 4}) {
       const int chunks = schedule.maximum_chunks == 1 ? 1 : 3;
@@ -91,7 +91,7 @@ TEST(BlockSimulation, EqualsReferenceOnSchedules) {
 
 // Random lanes, dependences within and across actions and steps, host operations that drain, an input pipeline,
 // collectives between roles before a send, receives in the middle of blocks.
-TEST(BlockSimulation, EqualsReferenceOnRandomPrograms) {
+TEST(LaneSimulation, EqualsReferenceOnRandomPrograms) {
   int finished = 0;
   constexpr int kPrograms = 800;
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
@@ -107,7 +107,7 @@ TEST(BlockSimulation, EqualsReferenceOnRandomPrograms) {
 }
 
 // Two stages that each receive late what the other sends early: in program order neither could go first.
-TEST(BlockSimulation, LooksAheadWhenReceivesPrecedeSends) {
+TEST(LaneSimulation, LooksAheadWhenReceivesPrecedeSends) {
   using strategies::Lane;
   Program program = tests::empty_program(1, 2, 1);
   for (int stage = 0; stage < 2; ++stage) {
@@ -124,10 +124,10 @@ TEST(BlockSimulation, LooksAheadWhenReceivesPrecedeSends) {
   const Prices prices = tests::timed_prices(program, 4, 0, 0);
   EXPECT_TRUE(both_agree(program, prices, 2));
   // Per microbatch 10 until the send, 4 in flight, 5 with what has come.
-  EXPECT_EQ(simulate_blocks(program, prices).step_ns, 3 * (10 + 4 + 5));
+  EXPECT_EQ(simulate_lanes(program, prices).step_ns, 3 * (10 + 4 + 5));
 }
 
-TEST(BlockSimulation, ReportsAProgramThatHangs) {
+TEST(LaneSimulation, ReportsAProgramThatHangs) {
   Program program = tests::empty_program(1, 2, 1);
   for (int stage = 0; stage < 2; ++stage) {
     strategies::Block block;
@@ -138,7 +138,7 @@ TEST(BlockSimulation, ReportsAProgramThatHangs) {
     program.roles[static_cast<std::size_t>(stage)].schedule.push_back({0, 0, {}});
   }
   const Prices prices = tests::timed_prices(program, 4, 0, 0);
-  EXPECT_THROW(simulate_blocks(program, prices), std::runtime_error);
+  EXPECT_THROW(simulate_lanes(program, prices), std::runtime_error);
   EXPECT_THROW(simulate_operations(program, prices), std::runtime_error);
 }
 
@@ -160,19 +160,19 @@ Prices priced(const Program& program, const RankClasses& classes) {
 }
 
 // Every schedule with tensor, data and pipeline ranks and ZeRO-1; with and without a slow rank.
-TEST(BlockSimulation, FoldedEqualsUnfoldedToTheNanosecond) {
+TEST(LaneSimulation, FoldedEqualsUnfoldedToTheNanosecond) {
   for (const tests::SmallPlan& small : tests::small_plans()) {
     SCOPED_TRACE(small.name);
     const Program program =
         strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);
-    const StepResult unfolded = simulate_blocks(program, priced(program, single_ranks(program)));
-    expect_equal_ranks(simulate_blocks(program, priced(program, classes_by_role(program))), unfolded);
+    const StepResult unfolded = simulate_lanes(program, priced(program, single_ranks(program)));
+    expect_equal_ranks(simulate_lanes(program, priced(program, classes_by_role(program))), unfolded);
     expect_equal_ranks(simulate_operations(program, priced(program, single_ranks(program))), unfolded);
     for (const int slow : {0, program.ranks() - 1}) {
       const RankClasses singles = single_ranks(program, SlowGpu{strategies::Rank{slow}, 0.8});
       const RankClasses classes = folded(program, singles, std::vector<std::uint32_t>(singles.size(), 0));
-      const StepResult held_up = simulate_blocks(program, priced(program, singles));
-      expect_equal_ranks(simulate_blocks(program, priced(program, classes)), held_up);
+      const StepResult held_up = simulate_lanes(program, priced(program, singles));
+      expect_equal_ranks(simulate_lanes(program, priced(program, classes)), held_up);
       expect_equal_ranks(simulate_operations(program, priced(program, singles)), held_up);
       EXPECT_GT(held_up.step_ns, unfolded.step_ns);
     }
