@@ -79,6 +79,9 @@ enum class LaneState : std::uint8_t {
 
 struct LaneProcess {
   Position front;
+  const FlatCall* call = nullptr;            ///< of the operation at the front
+  const FlatOperation* operation = nullptr;  ///< at the front; nullptr at the end
+  const Moment* awaited = nullptr;           ///< it cannot start before this is known
   LaneState state = LaneState::kIdle;
   std::int64_t due = kNever;
   Moment binding;  ///< when the operation became ready, and why
@@ -105,12 +108,12 @@ class Process {
   void ended(std::size_t lane, std::int64_t now) { met(lane, lanes_[lane].missing_ends, now); }
 
  private:
-  const FlatCall& call(std::size_t lane) const { return flat_.calls[action(lane)]; }
+  const FlatCall& call(std::size_t lane) const { return *lanes_[lane].call; }
   std::uint32_t action(std::size_t lane) const { return flat_.calls_of[lane][lanes_[lane].front.call]; }
   const FlatBlock& block(std::size_t lane) const { return flat_.blocks[call(lane).block]; }
   std::uint32_t index(std::size_t lane) const { return block(lane).on_lane[lane][lanes_[lane].front.place]; }
-  const FlatOperation& front(std::size_t lane) const { return block(lane).operations[index(lane)]; }
-  bool at_end(std::size_t lane) const { return lanes_[lane].front.step == world_.options.steps; }
+  const FlatOperation& front(std::size_t lane) const { return *lanes_[lane].operation; }
+  bool at_end(std::size_t lane) const { return lanes_[lane].operation == nullptr; }
   Slot slot(std::size_t lane) const {
     return world_.rendezvous.slot(process_, action(lane), call(lane).block, index(lane));
   }
@@ -144,6 +147,7 @@ class Process {
   void end_share(std::size_t lane, std::int64_t now);
   void complete(std::size_t lane, std::int64_t now);
   void leave(std::size_t lane, std::uint32_t operations, Moment end);
+  void look_at_front(std::size_t lane);
   Cause book(std::size_t lane, const FlatOperation& what, const Execution& execution, Cause binding);
 
   // Runs.
@@ -199,11 +203,9 @@ Process::Process(World& world, std::uint32_t process)
   seen_.step_end.resize(steps);
   seen_.compute_end.resize(steps);
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-    if (flat_.calls_of[lane].empty()) {
-      lanes_[lane].front.step = world.options.steps;
-    } else {
-      used_.push_back(lane);
-    }
+    if (flat_.calls_of[lane].empty()) continue;
+    used_.push_back(lane);
+    look_at_front(lane);
   }
   if (!world.options.records) return;
   const strategies::Rank rank = world.prices.classes.all[process].representative;
@@ -281,7 +283,9 @@ bool Process::start_ready(std::int64_t now) {
   starts_ = false;
   bool started = false;
   for (const std::size_t lane : used_) {
-    if (lanes_[lane].state == LaneState::kIdle && !at_end(lane)) started |= try_start(lane, now);
+    const LaneProcess& state = lanes_[lane];
+    if (state.state != LaneState::kIdle || state.operation == nullptr) continue;
+    if (state.awaited == nullptr || state.awaited->time != kNotYet) started |= try_start(lane, now);
   }
   return started;
 }
@@ -302,19 +306,23 @@ bool Process::offer_prerequisites(std::size_t lane, Binding& binding) {
   const FlatCall& at = call(lane);
   const FlatBlock& in = flat_.blocks[at.block];
   const std::int32_t step = lanes_[lane].front.step;
-  const Moment issued = section(step, at.first_section + what.section);
-  if (issued.time == kNotYet || (what.host && !host_waits_at(lane))) return false;
+  const auto known = [&](const Moment& moment) {
+    lanes_[lane].awaited = moment.time == kNotYet ? &moment : nullptr;
+    return moment.time != kNotYet;
+  };
+  const Moment& issued = section(step, at.first_section + what.section);
+  if (!known(issued) || (what.host && !host_waits_at(lane))) return false;
   binding.offer(free_[lane]);
   for (std::uint32_t i = 0; i < what.after_count; ++i) {
     const auto named = static_cast<std::uint32_t>(in.operations[in.after[what.first_after + i]].named);
-    const Moment end = end_of(step, at.first_end + named);
-    if (end.time == kNotYet) return false;
+    const Moment& end = end_of(step, at.first_end + named);
+    if (!known(end)) return false;
     binding.offer(end);
   }
   for (const Needed& needed : at.needed) {
     if (needed.dependent != index(lane) || step < needed.steps_back) continue;
-    const Moment end = end_of(step - needed.steps_back, needed.end);
-    if (end.time == kNotYet) return false;
+    const Moment& end = end_of(step - needed.steps_back, needed.end);
+    if (!known(end)) return false;
     binding.offer(end);
   }
   binding.offer(what.host ? host_ : Moment{issued.time + what.issued_ns, issued.cause});
@@ -467,11 +475,24 @@ void Process::leave(std::size_t lane, std::uint32_t operations, Moment end) {
   state.due = kNever;
   starts_ = true;
   at.place += operations;
-  if (at.place < in.on_lane[lane].size()) return;
-  at.place = 0;
-  if (++at.call < flat_.calls_of[lane].size()) return;
-  at.call = 0;
-  ++at.step;
+  if (at.place == in.on_lane[lane].size()) {
+    at.place = 0;
+    if (++at.call == flat_.calls_of[lane].size()) {
+      at.call = 0;
+      ++at.step;
+    }
+  }
+  look_at_front(lane);
+}
+
+void Process::look_at_front(std::size_t lane) {
+  LaneProcess& state = lanes_[lane];
+  state.awaited = nullptr;
+  state.operation = nullptr;
+  if (state.front.step == world_.options.steps) return;
+  state.call = &flat_.calls[action(lane)];
+  const FlatBlock& in = flat_.blocks[state.call->block];
+  state.operation = &in.operations[in.on_lane[lane][state.front.place]];
 }
 
 Cause Process::book(std::size_t lane, const FlatOperation& what, const Execution& execution, Cause binding) {
@@ -558,7 +579,7 @@ StepResult simulate_lanes(const strategies::Program& program, const Prices& pric
   if (options.steps < 2) throw std::invalid_argument("a steady step needs at least two steps");
   World world(program, prices, options);
   std::vector<Process> processes;
-  processes.reserve(prices.classes.size());
+  processes.reserve(prices.classes.size());  // they stay where they are: lanes point into their tables
   for (std::uint32_t process = 0; process < prices.classes.size(); ++process) {
     world.processes.push_back(&processes.emplace_back(world, process));
   }

@@ -31,6 +31,7 @@ LoadId PortLoads::add(const PortLoad& load) {
     const auto found = std::ranges::find(all, wanted);
     return static_cast<LoadId>(found - all.begin());
   };
+  if (id_of(load) < all.size()) return id_of(load);
   for (const PortLoad& each : {load, mirrored(load)}) {
     if (id_of(each) == all.size()) all.push_back(each);
   }
