@@ -5,12 +5,13 @@
 namespace sim {
 
 void LaneActivities::start(strategies::Lane lane, LoadId load, Bound bound, std::int64_t work_ns, std::int64_t now) {
-  Activity& activity = lanes_[static_cast<std::size_t>(lane)];
-  activity = {Progress::of(work_ns, now, kernel_rate(bound)), load, bound, true};
-  if (load == kNoLoad || work_ns <= 0) {
-    activity.load = kNoLoad;
-    return;
-  }
+  resume(lane, work_ns > 0 ? load : kNoLoad, Progress::of(work_ns, now, kernel_rate(bound)));
+  lanes_[static_cast<std::size_t>(lane)].bound = bound;
+}
+
+void LaneActivities::resume(strategies::Lane lane, LoadId load, const Progress& progress) {
+  lanes_[static_cast<std::size_t>(lane)] = {progress, load, Bound::kNothing, true};
+  if (load == kNoLoad) return;
   in_flight_.insert(std::ranges::upper_bound(in_flight_, load), load);
   changed_ = true;
 }

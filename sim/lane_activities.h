@@ -41,11 +41,14 @@ class LaneActivities {
 
   /// A lane holds one activity at most. The rates of the others follow at the next settle().
   void start(strategies::Lane lane, LoadId load, Bound bound, std::int64_t work_ns, std::int64_t now);
+  /// Likewise, with a transfer that others have not disturbed so far.
+  void resume(strategies::Lane lane, LoadId load, const Progress& progress);
   void stop(strategies::Lane lane);
   /// After all changes at `now`; may be called more than once at a time. True if the rates may be others.
   bool settle(std::int64_t now);
 
-  bool changed() const { return changed_; }  ///< not settled yet
+  bool changed() const { return changed_; }          ///< not settled yet
+  bool quiet() const { return in_flight_.empty(); }  ///< no transfers
   bool active(strategies::Lane lane) const { return at(lane).active; }
   std::int64_t end(strategies::Lane lane) const { return at(lane).progress.end(); }
   std::int32_t kernel_rate(Bound bound) const { return rates_->kernels[static_cast<std::size_t>(bound)]; }

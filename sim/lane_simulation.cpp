@@ -24,6 +24,8 @@ using strategies::OperationRecord;
 constexpr std::int64_t kNotYet = -1;
 constexpr std::int64_t kNever = TimeIndex::kNever;
 constexpr std::size_t kCompute = static_cast<std::size_t>(Lane::kCompute);
+constexpr std::size_t kTensor = static_cast<std::size_t>(Lane::kTensor);
+constexpr std::array<std::size_t, 2> kRunLanes{kCompute, kTensor};
 
 /// A lane of a process.
 struct LaneAddress {
@@ -146,19 +148,25 @@ class Process {
   void fire(std::size_t lane, std::int64_t now);
   void end_share(std::size_t lane, std::int64_t now);
   void complete(std::size_t lane, std::int64_t now);
-  void leave(std::size_t lane, std::uint32_t operations, Moment end);
+  void pass(std::size_t lane, const FlatOperation& what, Moment end);
+  void leave(std::size_t lane);
   void look_at_front(std::size_t lane);
   Cause book(std::size_t lane, const FlatOperation& what, const Execution& execution, Cause binding);
 
   // Runs.
-  void begin_run(std::int64_t now);
-  bool in_run() const { return lanes_[kCompute].state == LaneState::kWorking && run_.count > 0; }
-  const FlatOperation& of_run(std::uint32_t offset) const {
-    return run_.block->operations[run_.block->on_lane[kCompute][run_.first + offset]];
+  bool begin_run(std::size_t lane, std::int64_t now);
+  std::uint32_t run_length(std::size_t lane) const;
+  bool in_run(std::size_t lane) const { return run_.at < run_.leaves[lane]; }
+  const FlatOperation& of_run(std::uint32_t offset) const { return run_.block->operations[run_.first + offset]; }
+  std::int32_t rate_of(const FlatOperation& what) const {
+    return what.kernel ? activities_.kernel_rate(what.bound) : kFullRate;
   }
+  void set_run_length(std::uint32_t count);
   void walk_run(std::int64_t now);
-  std::int64_t end_of_run() const;
-  void settle(std::int64_t now);
+  void expect_run();
+  void cut_run(std::int64_t now);
+  void hand_over(std::int64_t now);
+  bool settle(std::int64_t now);
 
   World& world_;
   std::uint32_t process_, role_;
@@ -172,8 +180,9 @@ class Process {
   std::vector<Moment> sections_;  ///< by step and section: the host's time at its start
   struct Run {
     const FlatBlock* block = nullptr;
-    std::uint32_t first = 0;  ///< place of its first operation on the lane
+    std::uint32_t first = 0;  ///< its first operation
     std::uint32_t count = 0, at = 0;
+    std::array<std::uint32_t, strategies::kLanes> leaves{};  ///< by lane: how far `at` is when it leaves the lane
     Moment issued;            ///< start of its section
     Progress progress;        ///< of the operation at `at`
     std::int64_t begin = 0;   ///< likewise
@@ -242,7 +251,7 @@ void Process::handle(std::int64_t now) {
     }
     advance_host();
     again |= start_ready(now);
-    if (!again) settle(now);
+    if (!again) again = settle(now);
   }
   std::int64_t next = kNever;
   for (const std::size_t lane : used_) next = std::min(next, lanes_[lane].due);
@@ -335,7 +344,7 @@ void Process::start(std::size_t lane, std::int64_t now) {
   LaneProcess& state = lanes_[lane];
   const FlatOperation& what = front(lane);
   state.turn = now;
-  if (what.kernel) return begin_run(now);
+  if ((what.kernel || what.exchange) && begin_run(lane, now)) return;
   if (what.meeting == Meeting::kReceive || what.meeting == Meeting::kJoint) {
     await(lane);
     if (what.meeting == Meeting::kJoint) post(lane, false, now);
@@ -433,10 +442,7 @@ void Process::fire(std::size_t lane, std::int64_t now) {
 
 void Process::end_share(std::size_t lane, std::int64_t now) {
   LaneProcess& state = lanes_[lane];
-  if (front(lane).kernel) {
-    walk_run(now);
-    return leave(lane, std::exchange(run_.count, 0), free_[lane]);
-  }
+  if (in_run(lane)) return walk_run(now);
   activities_.stop(static_cast<Lane>(lane));
   const Meeting meeting = front(lane).meeting;
   if (meeting == Meeting::kReceive || meeting == Meeting::kJoint) {
@@ -459,40 +465,43 @@ void Process::complete(std::size_t lane, std::int64_t now) {
     host_waits_ = false;
     ++host_section_;
   }
-  leave(lane, 1, {now, cause});
+  pass(lane, what, {now, cause});
+  leave(lane);
 }
 
-/// On to what follows the `operations` at the front.
-void Process::leave(std::size_t lane, std::uint32_t operations, Moment end) {
+/// The operation at the front has ended.
+void Process::pass(std::size_t lane, const FlatOperation& what, Moment end) {
+  Position& at = lanes_[lane].front;
+  free_[lane] = end;
+  if (what.named >= 0) end_of(at.step, call(lane).first_end + static_cast<std::uint32_t>(what.named)) = end;
+  if (!what.host) ++completed_;
+  ++at.place;
+}
+
+/// On to what is at the front now.
+void Process::leave(std::size_t lane) {
+  lanes_[lane].state = LaneState::kIdle;
+  lanes_[lane].due = kNever;
+  starts_ = true;
+  look_at_front(lane);
+}
+
+void Process::look_at_front(std::size_t lane) {
   LaneProcess& state = lanes_[lane];
   Position& at = state.front;
-  const FlatBlock& in = block(lane);
-  const FlatOperation& last = in.operations[in.on_lane[lane][at.place + operations - 1]];
-  free_[lane] = end;
-  if (last.named >= 0) end_of(at.step, call(lane).first_end + static_cast<std::uint32_t>(last.named)) = end;
-  if (!last.host) completed_ += operations;
-  state.state = LaneState::kIdle;
-  state.due = kNever;
-  starts_ = true;
-  at.place += operations;
-  if (at.place == in.on_lane[lane].size()) {
+  if (state.call != nullptr && at.place == block(lane).on_lane[lane].size()) {
     at.place = 0;
     if (++at.call == flat_.calls_of[lane].size()) {
       at.call = 0;
       ++at.step;
     }
   }
-  look_at_front(lane);
-}
-
-void Process::look_at_front(std::size_t lane) {
-  LaneProcess& state = lanes_[lane];
   state.awaited = nullptr;
   state.operation = nullptr;
-  if (state.front.step == world_.options.steps) return;
+  if (at.step == world_.options.steps) return;
   state.call = &flat_.calls[action(lane)];
   const FlatBlock& in = flat_.blocks[state.call->block];
-  state.operation = &in.operations[in.on_lane[lane][state.front.place]];
+  state.operation = &in.operations[in.on_lane[lane][at.place]];
 }
 
 Cause Process::book(std::size_t lane, const FlatOperation& what, const Execution& execution, Cause binding) {
@@ -512,55 +521,138 @@ Cause Process::book(std::size_t lane, const FlatOperation& what, const Execution
 
 // ---- Runs -----------------------------------------------------------------------------------------------------------
 
-void Process::begin_run(std::int64_t now) {
-  LaneProcess& state = lanes_[kCompute];
-  const FlatCall& at = call(kCompute);
-  const FlatOperation& what = front(kCompute);
-  run_ = {&block(kCompute), state.front.place, flat_.shapes[at.shape].run[state.front.place], 0, {}, {}, now, kNoCause};
-  run_.issued = section(state.front.step, at.first_section + what.section);
-  run_.progress = Progress::of(what.duration_ns, now, activities_.kernel_rate(what.bound));
+/// False where the operation at the front makes no run.
+bool Process::begin_run(std::size_t lane, std::int64_t now) {
+  const std::uint32_t count = run_length(lane);
+  if (count == 0) return false;
+  const LaneProcess& state = lanes_[lane];
+  const FlatOperation& what = front(lane);
+  run_.block = &block(lane);
+  run_.first = index(lane);
+  run_.at = 0;
+  set_run_length(count);
+  run_.issued = section(state.front.step, call(lane).first_section + what.section);
+  run_.progress = Progress::of(what.duration_ns, now, rate_of(what));
+  run_.begin = now;
   run_.binding = state.binding.cause;
-  state.state = LaneState::kWorking;
-  state.due = end_of_run();
+  for (const std::size_t other : kRunLanes) {
+    if (in_run(other)) lanes_[other].state = LaneState::kWorking;
+  }
+  expect_run();
+  return true;
 }
 
-/// Books what of the run has ended by now, at the rates in force so far.
+/// While other transfers are in flight, kernels alone. The other lane takes part if its turn comes within the run.
+std::uint32_t Process::run_length(std::size_t lane) const {
+  const std::size_t other = lane == kCompute ? kTensor : kCompute;
+  const LaneProcess& joining = lanes_[other];
+  const std::uint32_t first = index(lane);
+  const std::vector<FlatOperation>& operations = block(lane).operations;
+  std::uint32_t whole = flat_.shapes[call(lane).shape].run[first];
+  while (whole > 1 && operations[first + whole - 1].exchange) --whole;  // so that the compute lane leaves last
+  std::uint32_t count = 1;
+  while (count < whole && operations[first + count].lane == front(lane).lane) ++count;
+  const bool joins = activities_.quiet() && count < whole && joining.state == LaneState::kIdle &&
+                     joining.operation == &operations[first + count] && joining.call == lanes_[lane].call &&
+                     joining.front.step == lanes_[lane].front.step;
+  if (joins) return whole;
+  return front(lane).kernel ? count : 0;
+}
+
+void Process::set_run_length(std::uint32_t count) {
+  run_.count = count;
+  for (const std::size_t lane : kRunLanes) run_.leaves[lane] = 0;
+  for (std::uint32_t i = run_.at; i < count; ++i) run_.leaves[static_cast<std::size_t>(of_run(i).lane)] = i + 1;
+}
+
+/// Books what of the run has ended by now, at the rates in force so far, and leaves lanes that it no longer needs.
 void Process::walk_run(std::int64_t now) {
+  std::array<bool, kRunLanes.size()> held{};
+  for (std::size_t i = 0; i < held.size(); ++i) held[i] = in_run(kRunLanes[i]);
   while (run_.at < run_.count && run_.progress.end() <= now) {
     const FlatOperation& what = of_run(run_.at);
+    const auto lane = static_cast<std::size_t>(what.lane);
     const std::int64_t end = run_.progress.end();
     const std::int64_t lost = end - run_.begin - what.duration_ns;
-    book(kCompute, what, {run_.begin, run_.begin, end, what.waiting, what.running, lost}, run_.binding);
-    free_[kCompute] = {end, kNoCause};
-    if (++run_.at == run_.count) return;
+    const Cause cause =
+        book(lane, what, {run_.begin, run_.begin, end, what.waiting, what.running, lost}, run_.binding);
+    pass(lane, what, {end, cause});
+    if (++run_.at == run_.count) break;
     const FlatOperation& next = of_run(run_.at);
-    const std::int64_t issued = run_.issued.time + next.issued_ns;
-    run_.begin = std::max(end, issued);
-    run_.binding = issued > end ? run_.issued.cause : kNoCause;
-    run_.progress = Progress::of(next.duration_ns, run_.begin, activities_.kernel_rate(next.bound));
+    Binding binding;
+    binding.offer(free_[static_cast<std::size_t>(next.lane)]);
+    binding.offer({end, cause});
+    binding.offer({run_.issued.time + next.issued_ns, run_.issued.cause});
+    run_.begin = binding.latest().time;
+    run_.binding = binding.latest().cause;
+    run_.progress = Progress::of(next.duration_ns, run_.begin, rate_of(next));
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (held[i] && !in_run(kRunLanes[i])) leave(kRunLanes[i]);
   }
 }
 
-std::int64_t Process::end_of_run() const {
+/// When the run leaves each of its lanes.
+void Process::expect_run() {
   std::int64_t time = run_.progress.end();
+  lanes_[static_cast<std::size_t>(of_run(run_.at).lane)].due = time;
   for (std::uint32_t i = run_.at + 1; i < run_.count; ++i) {
     const FlatOperation& what = of_run(i);
     const std::int64_t begin = std::max(time, run_.issued.time + what.issued_ns);
-    time = Progress::of(what.duration_ns, begin, activities_.kernel_rate(what.bound)).end();
+    time = Progress::of(what.duration_ns, begin, rate_of(what)).end();
+    lanes_[static_cast<std::size_t>(what.lane)].due = time;
   }
-  return time;
 }
 
-/// The rates follow what has started and ended at `now`.
-void Process::settle(std::int64_t now) {
-  if (in_run() && activities_.changed()) walk_run(now);
-  if (!activities_.settle(now)) return;
+/// Another transfer is in flight now: the run goes on to the end of its kernels; an exchange goes on by itself.
+void Process::cut_run(std::int64_t now) {
+  std::uint32_t count = run_.at;
+  while (count < run_.count && of_run(count).kernel) ++count;
+  const bool exchanges = count == run_.at;
+  for (const std::size_t lane : kRunLanes) {
+    const bool stays = lane == (exchanges ? kTensor : kCompute);
+    if (!in_run(lane)) continue;
+    if (stays) {
+      look_at_front(lane);
+    } else {
+      leave(lane);
+    }
+  }
+  if (exchanges) hand_over(now);
+  set_run_length(exchanges ? run_.at : count);
+}
+
+/// The exchange that the run has come to becomes one that shares.
+void Process::hand_over(std::int64_t now) {
+  LaneProcess& state = lanes_[kTensor];
+  state.binding = {run_.begin, run_.binding};
+  state.due = run_.progress.end();
+  if (run_.begin > now) {
+    state.state = LaneState::kScheduled;
+    state.due = run_.begin;
+    return;
+  }
+  state.turn = run_.begin;
+  state.alone = run_.begin + front(kTensor).duration_ns;
+  activities_.resume(Lane::kTensor, front(kTensor).load, run_.progress);
+}
+
+/// The rates follow what has started and ended at `now`. True if a lane has been left.
+bool Process::settle(std::int64_t now) {
+  if (!activities_.changed()) return false;
+  const auto runs = [this] { return run_.at < run_.count; };
+  if (runs()) walk_run(now);
+  const bool cut = runs() && !activities_.quiet();
+  if (cut) cut_run(now);
+  activities_.settle(now);
   for (const std::size_t lane : used_) {
     if (activities_.active(static_cast<Lane>(lane))) lanes_[lane].due = activities_.end(static_cast<Lane>(lane));
   }
-  if (!in_run()) return;
-  run_.progress.change_rate(activities_.kernel_rate(of_run(run_.at).bound), now);
-  lanes_[kCompute].due = end_of_run();
+  if (runs()) {
+    run_.progress.change_rate(rate_of(of_run(run_.at)), now);
+    expect_run();
+  }
+  return cut;
 }
 
 ClassObservation Process::observation() {

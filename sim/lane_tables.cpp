@@ -21,6 +21,8 @@ FlatOperation flat(const strategies::Operation& operation, const OperationPrice&
   result.meeting = meeting;
   result.running = running_kind(operation);
   result.kernel = std::holds_alternative<strategies::Compute>(operation.work) && result.on_compute();
+  result.exchange = std::holds_alternative<strategies::Collective>(operation.work) && meeting == Meeting::kNone &&
+                    operation.lane == strategies::Lane::kTensor;
   if (meeting == Meeting::kReceive) result.waiting = TimeKind::kBubble;
   if (meeting == Meeting::kJoint) result.waiting = TimeKind::kImbalance;
   const Host* host = std::get_if<Host>(&operation.work);
@@ -66,14 +68,16 @@ FlatBlock flat_block(const strategies::Program& program, std::uint32_t process, 
 
 /// Fills in what follows from the block and the dependents.
 CallShape completed(CallShape shape, const FlatBlock& block) {
-  const auto& compute = block.on_lane[static_cast<std::size_t>(strategies::Lane::kCompute)];
-  shape.run.assign(compute.size(), 1);
-  for (std::size_t place = compute.size(); place-- > 1;) {
-    const FlatOperation& before = block.operations[compute[place - 1]];
-    const FlatOperation& what = block.operations[compute[place]];
-    const bool continues = before.kernel && what.kernel && before.named < 0 && before.section == what.section &&
-                           what.after_count == 0 && !shape.names(compute[place]);
-    if (continues) shape.run[place - 1] = shape.run[place] + 1;
+  shape.run.assign(block.operations.size(), 1);
+  for (std::uint32_t i = static_cast<std::uint32_t>(block.operations.size()); i-- > 1;) {
+    const FlatOperation& before = block.operations[i - 1];
+    const FlatOperation& what = block.operations[i];
+    const bool follows = what.lane == before.lane
+                             ? what.after_count == 0
+                             : what.after_count == 1 && block.after[what.first_after] == i - 1;
+    const bool continues = (before.kernel || before.exchange) && (what.kernel || what.exchange) && follows &&
+                           block.last_namer[i - 1] <= i && !shape.names(i);
+    if (continues) shape.run[i - 1] = shape.run[i] + 1;
   }
   return shape;
 }
@@ -98,11 +102,20 @@ void FlatProcess::name_operations(const strategies::Role& role) {
     if (named < 0) named = static_cast<std::int32_t>(block.named++);
   };
   for (FlatBlock& block : blocks) {
-    for (const std::uint32_t earlier : block.after) give_name(block, earlier);
+    block.last_namer.resize(block.operations.size(), 0);
+    for (std::uint32_t i = 0; i < block.operations.size(); ++i) {
+      const FlatOperation& what = block.operations[i];
+      for (std::uint32_t k = what.first_after; k < what.first_after + what.after_count; ++k) {
+        give_name(block, block.after[k]);
+        block.last_namer[block.after[k]] = i;
+      }
+    }
   }
   for (const strategies::Action& action : role.schedule) {
     for (const strategies::CrossDependence& d : action.after) {
-      give_name(blocks[role.schedule[d.action].block], d.operation.value);
+      FlatBlock& block = blocks[role.schedule[d.action].block];
+      give_name(block, d.operation.value);
+      block.last_namer[d.operation.value] = FlatBlock::kAnotherCall;
     }
   }
 }

@@ -1,8 +1,9 @@
 // A class of ranks as simulate_lanes reads it: its blocks flattened, every action with the operations of others it
 // needs.
 //
-// A run is consecutive kernels of the compute lane that wait for nothing but each other and the host, and of which
-// nobody else waits for any but the last: one event moves the lane across all of them.
+// A run is operations that follow each other in program order, kernels of the compute lane and collectives of the
+// tensor lane, each of which waits for the one before and the host only and is waited for by the next only. As long as
+// no other transfer is in flight their times follow from each other: one event moves the lanes across all of them.
 #pragma once
 
 #include <array>
@@ -29,7 +30,8 @@ struct FlatOperation {
   Meeting meeting = Meeting::kNone;
   TimeKind waiting = TimeKind::kOther, running = TimeKind::kOther;
   Bound bound = Bound::kNothing;
-  bool kernel = false;  ///< pure computation on the compute lane
+  bool kernel = false;    ///< pure computation on the compute lane
+  bool exchange = false;  ///< a collective on the tensor lane that meets no other process
   bool host = false;
   bool drains = false;  ///< a host operation that waits for everything issued, unless a CrossDependence names it
   bool input = false;   ///< waits for the input pipeline
@@ -37,8 +39,10 @@ struct FlatOperation {
 };
 
 struct FlatBlock {
+  static constexpr std::uint32_t kAnotherCall = ~0U;
   std::vector<FlatOperation> operations;
   std::vector<std::uint32_t> after;  ///< operations of other lanes
+  std::vector<std::uint32_t> last_namer;  ///< by operation: the last of another lane that names it, or kAnotherCall
   std::array<std::vector<std::uint32_t>, strategies::kLanes> on_lane;
   std::vector<std::uint32_t> hosts;      ///< the host operations; they end the sections
   std::vector<std::int64_t> section_ns;  ///< host time of every section, one more than host operations
@@ -56,7 +60,7 @@ struct Needed {
 struct CallShape {
   std::uint32_t block = 0;
   std::vector<std::uint32_t> dependents;  ///< ascending
-  std::vector<std::uint32_t> run;         ///< by place on the compute lane: length of the run that starts there
+  std::vector<std::uint32_t> run;         ///< by operation: length of the run that starts there
   bool names(std::uint32_t operation) const;
 };
 
