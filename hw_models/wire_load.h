@@ -2,11 +2,11 @@
 // port at the port's full rate. Over the time it takes alone, that is the share of the port it occupies meanwhile.
 //
 //   ring volume V per byte: all-reduce 2 (n-1)/n, all-gather, reduce-scatter, all-to-all (n-1)/n, broadcast, reduce 1
-//   scale-up port:  S V x (hops of a domain's members that stay inside: all, or (r-1)/r of them between domains) / intra
-//   NIC:            S V / inter, the group's NICs together carry what crosses a domain's border
-//   all-to-all:     S/n x near peers / intra,   S/n x far peers / inter per rank
-//   message:        bytes / the rate of each link on its way; NICs divided among the messages that cross them at once
-//   PCIe slot:      what goes to a NIC; what stays inside where the scale-up is PCIe
+//   scale-up port:  S V x (hops of a domain's members that stay inside: all, or (r-1)/r of them between domains) /
+//   intra NIC:            S V / inter, the group's NICs together carry what crosses a domain's border all-to-all: S/n x
+//   near peers / intra,   S/n x far peers / inter per rank message:        bytes / the rate of each link on its way;
+//   NICs divided among the messages that cross them at once PCIe slot:      what goes to a NIC; what stays inside where
+//   the scale-up is PCIe
 //
 // intra and inter are the group's share while its siblings run (network.h): the peers of a host do the same at the same
 // time, so a share that is full means that the port is full. Collectives load both directions alike; a message loads

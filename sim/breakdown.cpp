@@ -173,16 +173,11 @@ Cause Ledger::add(std::int64_t begin, TimeKind kind, Cause previous) {
   return static_cast<Cause>(links_.size() - 1);
 }
 
-Cause Ledger::add_boundary(std::uint32_t boundary) {
-  links_.push_back({0, boundary, TimeKind::kOther, true});
-  return static_cast<Cause>(links_.size() - 1);
-}
-
 Cause Ledger::book(const Execution& execution, Cause binding, bool on_compute_lane, bool count) {
   const auto& [ready, turn, end, waiting, running, lost] = execution;
   if (on_compute_lane) {
     if (count) {
-      attribute(compute_free_, {ready, binding}, spent_);
+      attribute(compute_free_, {ready, binding});
       spent_[static_cast<std::size_t>(waiting)] += turn - ready;
       spent_[static_cast<std::size_t>(running)] += end - turn;
       contention_ += lost;
@@ -200,38 +195,22 @@ Cause Ledger::book(const Execution& execution, Cause binding, bool on_compute_la
   return binding;
 }
 
-void Ledger::attribute(std::int64_t begin, Moment until, Breakdown& into) {
+void Ledger::attribute(std::int64_t begin, Moment until) {
   std::int64_t end = until.time;
   for (Cause cause = until.cause; end > begin;) {
     if (cause == kNoCause) {
-      into[static_cast<std::size_t>(TimeKind::kOther)] += end - begin;
+      spent_[static_cast<std::size_t>(TimeKind::kOther)] += end - begin;
       return;
     }
     const Link& link = links_[cause];
-    if (link.boundary) {
-      deferred_.push_back({link.previous, begin});
-      return;
-    }
     const std::int64_t from = std::max(begin, link.begin);
     if (from < end) {
-      into[static_cast<std::size_t>(link.kind)] += end - from;
+      spent_[static_cast<std::size_t>(link.kind)] += end - from;
       if (link.contended) contention_ += end - from;
       end = from;
     }
     cause = link.previous;
   }
-}
-
-int Ledger::chain(std::int64_t begin, Moment moment, std::vector<Stretch>& into) const {
-  std::int64_t end = moment.time;
-  for (Cause cause = moment.cause; end > begin && cause != kNoCause; cause = links_[cause].previous) {
-    const Link& link = links_[cause];
-    if (link.boundary) return static_cast<int>(link.previous);
-    if (link.begin >= end) continue;
-    into.push_back({link.begin, link.kind});
-    end = link.begin;
-  }
-  return -1;
 }
 
 StepResult step_result(const RankClasses& classes, std::span<const ClassObservation> observed) {

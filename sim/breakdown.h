@@ -60,58 +60,33 @@ struct Execution {
 /// What time in progress of `operation` is.
 TimeKind running_kind(const strategies::Operation& operation);
 
-/// A gap that reaches back beyond a boundary: [begin, moment of the boundary) is left to its owner.
-struct Deferred {
-  std::uint32_t boundary = 0;
-  std::int64_t begin = 0;
-};
-
-/// One stretch of a chain of causes, ending where the one before it begins.
-struct Stretch {
-  std::int64_t begin = 0;
-  TimeKind kind = TimeKind::kOther;
-};
-
 /// Books the operations of one process, those of the compute lane in order.
 class Ledger {
  public:
-  /// `compute_free`: since when the compute lane is free.
-  explicit Ledger(std::int64_t compute_free = 0) : compute_free_(compute_free) {}
-
   /// Books an operation that became ready because of `binding`; `count` adds compute time and gaps to spent().
   /// Returns the cause of its end.
   Cause book(const Execution& execution, Cause binding, bool on_compute_lane, bool count);
 
   /// A stretch of time that began at `begin`, because of `previous`.
   Cause add(std::int64_t begin, TimeKind kind, Cause previous);
-  /// A place where walks stop and defer to the owner of this ledger.
-  Cause add_boundary(std::uint32_t boundary);
 
-  /// Adds [begin, until.time) to `into`.
-  void attribute(std::int64_t begin, Moment until, Breakdown& into);
-  /// The chain that ends at `moment`, back to `begin`; returns the boundary it stopped at, -1 = none.
-  int chain(std::int64_t begin, Moment moment, std::vector<Stretch>& into) const;
-
-  /// For bookings made elsewhere.
-  void advance_compute(std::int64_t compute_free) { compute_free_ = compute_free; }
-  std::int64_t compute_free() const { return compute_free_; }
-  Breakdown& spent() { return spent_; }
+  const Breakdown& spent() const { return spent_; }
   std::int64_t contention() const { return contention_; }
-  const std::vector<Deferred>& deferred() const { return deferred_; }
 
  private:
   struct Link {
     std::int64_t begin = 0;
-    Cause previous = kNoCause;  ///< of a boundary: its number
+    Cause previous = kNoCause;
     TimeKind kind = TimeKind::kOther;
-    bool boundary = false;
     bool contended = false;
   };
+  /// Adds [begin, until.time) to what is spent.
+  void attribute(std::int64_t begin, Moment until);
+
   std::vector<Link> links_;
   std::int64_t compute_free_ = 0;
   Breakdown spent_{};
   std::int64_t contention_ = 0;
-  std::vector<Deferred> deferred_;
 };
 
 /// What a simulation observed of one process.

@@ -72,9 +72,8 @@ CallShape completed(CallShape shape, const FlatBlock& block) {
   for (std::uint32_t i = static_cast<std::uint32_t>(block.operations.size()); i-- > 1;) {
     const FlatOperation& before = block.operations[i - 1];
     const FlatOperation& what = block.operations[i];
-    const bool follows = what.lane == before.lane
-                             ? what.after_count == 0
-                             : what.after_count == 1 && block.after[what.first_after] == i - 1;
+    const bool follows = what.lane == before.lane ? what.after_count == 0
+                                                  : what.after_count == 1 && block.after[what.first_after] == i - 1;
     const bool continues = (before.kernel || before.exchange) && (what.kernel || what.exchange) && follows &&
                            block.last_namer[i - 1] <= i && !shape.names(i);
     if (continues) shape.run[i - 1] = shape.run[i] + 1;

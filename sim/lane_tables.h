@@ -25,7 +25,7 @@ struct FlatOperation {
   std::uint32_t section = 0;                       ///< host operations before it in its block
   std::uint32_t first_after = 0, after_count = 0;  ///< into FlatBlock::after
   std::uint32_t place = 0;                         ///< among the operations of its lane in its block
-  std::int32_t named = -1;                         ///< place among the block's operations that other lanes or calls name
+  std::int32_t named = -1;  ///< place among the block's operations that other lanes or calls name
   strategies::Lane lane = strategies::Lane::kCompute;
   Meeting meeting = Meeting::kNone;
   TimeKind waiting = TimeKind::kOther, running = TimeKind::kOther;
@@ -41,7 +41,7 @@ struct FlatOperation {
 struct FlatBlock {
   static constexpr std::uint32_t kAnotherCall = ~0U;
   std::vector<FlatOperation> operations;
-  std::vector<std::uint32_t> after;  ///< operations of other lanes
+  std::vector<std::uint32_t> after;       ///< operations of other lanes
   std::vector<std::uint32_t> last_namer;  ///< by operation: the last of another lane that names it, or kAnotherCall
   std::array<std::vector<std::uint32_t>, strategies::kLanes> on_lane;
   std::vector<std::uint32_t> hosts;      ///< the host operations; they end the sections
@@ -79,9 +79,9 @@ struct FlatProcess {
 
   std::vector<FlatBlock> blocks;
   std::vector<CallShape> shapes;
-  std::vector<FlatCall> calls;                                            ///< by action
-  std::array<std::vector<std::uint32_t>, strategies::kLanes> calls_of;    ///< actions that use the lane
-  std::uint32_t ends = 0, sections = 0, operations = 0;                   ///< of a step
+  std::vector<FlatCall> calls;                                          ///< by action
+  std::array<std::vector<std::uint32_t>, strategies::kLanes> calls_of;  ///< actions that use the lane
+  std::uint32_t ends = 0, sections = 0, operations = 0;                 ///< of a step
 
  private:
   void name_operations(const strategies::Role& role);

@@ -286,8 +286,8 @@ void ClassProcess::meet(const OperationInstance& i) {
   if (met.turn == kNotYet) {
     met.turn = latest.ready;
     const bool receive = meeting(i) == Meeting::kReceive;
-    met.alone = receive ? std::max(now, latest.ready + latest.duration_ns)
-                        : now + world_.rendezvous.duration_ns(slot(i));
+    met.alone =
+        receive ? std::max(now, latest.ready + latest.duration_ns) : now + world_.rendezvous.duration_ns(slot(i));
     begin_share(i, receive ? world_.prices.loads.at_receiver[latest.load] : price(i).load, met.alone - now);
   } else if (all_ended && !activities_.active(operation(i).lane)) {
     complete(i);

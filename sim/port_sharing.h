@@ -52,7 +52,7 @@ enum class Bound : std::uint8_t { kNothing, kMultiprocessors, kMemory };
 class PortSharing {
  public:
   struct Rates {
-    std::vector<std::int32_t> transfers;  ///< in the order of the loads asked for
+    std::vector<std::int32_t> transfers;                                   ///< in the order of the loads asked for
     std::array<std::int32_t, 3> kernels{kFullRate, kFullRate, kFullRate};  ///< by Bound
   };
 

@@ -236,9 +236,17 @@ Prices price_program(const strategies::Program& program, RankClasses classes, co
   Prices prices;
   prices.input_samples_per_ns = training.input_samples_per_s.value_or(0) * 1e-9;
   for (std::uint32_t process = 0; process < classes.size(); ++process) {
-    const Pricing pricing{
-        program, cluster.spec().nodes > 1,  cluster.spec().node.host_speed, software, kernels, collectives, sends,
-        gpu,     prices.loads, process,     classes.all[process].speed};
+    const Pricing pricing{program,
+                          cluster.spec().nodes > 1,
+                          cluster.spec().node.host_speed,
+                          software,
+                          kernels,
+                          collectives,
+                          sends,
+                          gpu,
+                          prices.loads,
+                          process,
+                          classes.all[process].speed};
     std::vector<std::vector<OperationPrice>> blocks;
     for (const strategies::Block& block : program.roles[classes.all[process].role].blocks) {
       blocks.push_back(price_block(block, pricing));

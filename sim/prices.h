@@ -13,11 +13,11 @@
 namespace sim {
 
 struct OperationPrice {
-  std::int64_t issue_ns = 0;     ///< host time to issue it (0 for host operations)
-  std::int64_t duration_ns = 0;  ///< on its lane; of a send: transfer time; of a receive: 0; of host work: host time
-  double flops = 0;              ///< matrix FLOPs actually executed
-  const char* algorithm = "";    ///< resolved collective algorithm
-  LoadId load = kNoLoad;         ///< collectives, sends; a receive has its send's, seen from the other end
+  std::int64_t issue_ns = 0;      ///< host time to issue it (0 for host operations)
+  std::int64_t duration_ns = 0;   ///< on its lane; of a send: transfer time; of a receive: 0; of host work: host time
+  double flops = 0;               ///< matrix FLOPs actually executed
+  const char* algorithm = "";     ///< resolved collective algorithm
+  LoadId load = kNoLoad;          ///< collectives, sends; a receive has its send's, seen from the other end
   Bound bound = Bound::kNothing;  ///< kernels
 };
 

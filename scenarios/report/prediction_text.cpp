@@ -109,8 +109,9 @@ std::string breakdown_text(const Prediction& prediction) {
   std::string text = "Where a GPU's step goes (mean over ranks)\n" + table(rows);
   const auto lost = static_cast<double>(prediction.step.contention_ns);
   if (lost / total < 0.0005) return text;
-  return text + fmt::format("  of it {:.1f} %, {}, lost to contention: transfers sharing ports, kernels slowed by them\n",
-                            100 * lost / total, seconds_text(lost * 1e-9));
+  return text +
+         fmt::format("  of it {:.1f} %, {}, lost to contention: transfers sharing ports, kernels slowed by them\n",
+                     100 * lost / total, seconds_text(lost * 1e-9));
 }
 
 std::string run_text(const Prediction& prediction) {

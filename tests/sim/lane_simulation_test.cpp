@@ -32,6 +32,7 @@ StepResult reference(const Program& program, const Prices& prices, const StepOpt
 void expect_equal(const StepResult& blocks, const StepResult& operations) {
   EXPECT_EQ(blocks.step_ns, operations.step_ns);
   EXPECT_EQ(blocks.mean, operations.mean);
+  EXPECT_EQ(blocks.contention_ns, operations.contention_ns);
   ASSERT_EQ(blocks.of_class.size(), operations.of_class.size());
   for (std::size_t role = 0; role < blocks.of_class.size(); ++role) {
     EXPECT_EQ(blocks.of_class[role].step_end_ns, operations.of_class[role].step_end_ns) << "role " << role;
@@ -47,6 +48,19 @@ void expect_equal(const StepResult& blocks, const StepResult& operations) {
     ASSERT_TRUE(a.rank == b.rank && a.instance == b.instance && a.begin_ns == b.begin_ns && a.end_ns == b.end_ns)
         << "rank " << b.rank.value << " action " << b.instance.action << " operation " << b.instance.operation.value
         << ": [" << a.begin_ns << ", " << a.end_ns << ") instead of [" << b.begin_ns << ", " << b.end_ns << ")";
+  }
+}
+
+/// Rank by rank.
+void expect_equal_ranks(const StepResult& one, const StepResult& other) {
+  EXPECT_EQ(one.step_ns, other.step_ns);
+  EXPECT_EQ(one.mean, other.mean);
+  ASSERT_EQ(one.classes.of_rank.size(), other.classes.of_rank.size());
+  for (std::size_t rank = 0; rank < one.classes.of_rank.size(); ++rank) {
+    const ClassResult& a = one.of_class[one.classes.of_rank[rank]];
+    const ClassResult& b = other.of_class[other.classes.of_rank[rank]];
+    ASSERT_EQ(a.breakdown, b.breakdown) << "rank " << rank;
+    ASSERT_EQ(a.step_end_ns, b.step_end_ns) << "rank " << rank;
   }
 }
 
@@ -106,6 +120,43 @@ TEST(LaneSimulation, EqualsReferenceOnRandomPrograms) {
   EXPECT_GT(finished, kPrograms / 2);
 }
 
+// The same with transfers that share ports and slow kernels.
+TEST(LaneSimulation, EqualsReferenceOnRandomProgramsThatShare) {
+  int finished = 0, contended = 0;
+  constexpr int kPrograms = 400;
+  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Program program = tests::random_program(seed);
+    Prices prices = tests::timed_prices(program, static_cast<std::int64_t>(seed % 40),
+                                        static_cast<std::int64_t>(seed % 7 * seed % 11), 5);
+    tests::add_random_loads(seed, program, prices);
+    if (both_agree(program, prices, 2 + static_cast<int>(seed % 3))) {
+      ++finished;
+      contended += simulate_lanes(program, prices).contention_ns > 0 ? 1 : 0;
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(finished, kPrograms / 2);
+  EXPECT_GT(contended, finished / 2);
+}
+
+TEST(LaneSimulation, EqualsReferenceOnPlansThatShare) {
+  for (const tests::SmallPlan& small : tests::small_plans()) {
+    SCOPED_TRACE(small.name);
+    const Program program =
+        strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      Prices prices = tests::timed_prices(program, 700'000, 5'000, 100'000);
+      tests::add_random_loads(seed, program, prices);
+      EXPECT_TRUE(both_agree(program, prices, 2));
+      Prices singles = tests::timed_prices(program, single_ranks(program), 700'000, 5'000, 100'000);
+      tests::add_random_loads(seed, program, singles);
+      expect_equal_ranks(simulate_lanes(program, prices), simulate_lanes(program, singles));
+    }
+    if (HasFailure()) break;
+  }
+}
+
 // Two stages that each receive late what the other sends early: in program order neither could go first.
 TEST(LaneSimulation, LooksAheadWhenReceivesPrecedeSends) {
   using strategies::Lane;
@@ -140,19 +191,6 @@ TEST(LaneSimulation, ReportsAProgramThatHangs) {
   const Prices prices = tests::timed_prices(program, 4, 0, 0);
   EXPECT_THROW(simulate_lanes(program, prices), std::runtime_error);
   EXPECT_THROW(simulate_operations(program, prices), std::runtime_error);
-}
-
-/// Rank by rank.
-void expect_equal_ranks(const StepResult& one, const StepResult& other) {
-  EXPECT_EQ(one.step_ns, other.step_ns);
-  EXPECT_EQ(one.mean, other.mean);
-  ASSERT_EQ(one.classes.of_rank.size(), other.classes.of_rank.size());
-  for (std::size_t rank = 0; rank < one.classes.of_rank.size(); ++rank) {
-    const ClassResult& a = one.of_class[one.classes.of_rank[rank]];
-    const ClassResult& b = other.of_class[other.classes.of_rank[rank]];
-    ASSERT_EQ(a.breakdown, b.breakdown) << "rank " << rank;
-    ASSERT_EQ(a.step_end_ns, b.step_end_ns) << "rank " << rank;
-  }
 }
 
 Prices priced(const Program& program, const RankClasses& classes) {
