@@ -5,7 +5,7 @@
 
 #include "hw_models/cluster_numbering.h"
 #include "hw_models/nccl/group.h"
-#include "hw_models/transfer_protocol.h"
+#include "hw_models/payload_rate.h"
 
 namespace hw_models {
 namespace {

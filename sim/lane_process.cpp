@@ -117,9 +117,13 @@ bool LaneProcess::try_start(std::size_t lane, std::int64_t now) {
   if (!offer_prerequisites(lane, binding)) return false;
   LaneFront& state = lanes_[lane];
   state.binding = binding.latest();
+  if (state.binding.time <= now) {
+    start(lane, now);
+    return true;
+  }
   state.state = LaneState::kScheduled;
   state.due = state.binding.time;
-  return state.due <= now;
+  return false;
 }
 
 /// In the order in which the first of equals binds; false while one of them is not known.
@@ -198,7 +202,7 @@ void LaneProcess::await(std::size_t lane) {
     Posted& posted = world_.at(state.front.step, other);
     state.missing_ready += posted.ready == kNotYet ? 1 : 0;
     state.missing_ends += posted.end == kNotYet ? 1 : 0;
-    if (posted.end == kNotYet) posted.waiting.push_back({process_, lane});
+    if (posted.end == kNotYet) posted.add({process_, lane});
   }
   state.turn = kNotYet;
   if (state.missing_ready == 0) state.due = state.binding.time;
@@ -209,13 +213,17 @@ void LaneProcess::post(std::size_t lane, bool end, std::int64_t now) {
   const FlatOperation& what = front(lane);
   if (end) {
     posted.end = now;
-    for (const LaneAddress& other : posted.waiting) world_.processes[other.process]->ended(other.lane, now);
   } else {
     posted.ready = now;
     posted.duration_ns = what.duration_ns;
     posted.load = what.load;
-    for (const LaneAddress& other : posted.waiting) world_.processes[other.process]->came(other.lane, now);
   }
+  const auto tell = [&](const LaneAddress& other) {
+    LaneProcess& process = *world_.processes[other.process];
+    end ? process.ended(other.lane, now) : process.came(other.lane, now);
+  };
+  if (posted.awaited) tell(posted.first_waiting);
+  for (const LaneAddress& other : posted.waiting) tell(other);
 }
 
 /// Everyone has come: its own share begins.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/breakdown.h"
@@ -30,11 +31,21 @@ struct LaneAddress {
 
 /// What a meeting operation tells the others.
 struct Posted {
-  std::int64_t ready = kNotYet;  ///< send: start; joint collective: ready
-  std::int64_t end = kNotYet;    ///< send: arrival; joint collective: end of its own share
-  std::int64_t duration_ns = 0;  ///< of a send, alone
-  LoadId load = kNoLoad;         ///< of a send
-  std::vector<LaneAddress> waiting;
+  std::int64_t ready = kNotYet;      ///< send: start; joint collective: ready
+  std::int64_t end = kNotYet;        ///< send: arrival; joint collective: end of its own share
+  std::int64_t duration_ns = 0;      ///< of a send, alone
+  LoadId load = kNoLoad;             ///< of a send
+  std::vector<LaneAddress> waiting;  ///< beyond the first
+  LaneAddress first_waiting;
+  bool awaited = false;
+
+  void add(LaneAddress lane) {
+    if (std::exchange(awaited, true)) {
+      waiting.push_back(lane);
+    } else {
+      first_waiting = lane;
+    }
+  }
 };
 
 class LaneProcess;

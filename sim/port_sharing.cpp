@@ -40,7 +40,13 @@ LoadId PortLoads::add(const PortLoad& load) {
   return id_of(load);
 }
 
+PortSharing::PortSharing(const PortLoads& loads) : loads_(loads.all) {
+  for (LoadId id = 0; id < loads_.size(); ++id) alone_.push_back(solve({id}));
+}
+
 const PortSharing::Rates& PortSharing::among(const std::vector<LoadId>& in_flight) {
+  if (in_flight.empty()) return nothing_;
+  if (in_flight.size() == 1) return alone_[in_flight.front()];
   const auto found = known_.find(in_flight);
   return found != known_.end() ? found->second : known_.emplace(in_flight, solve(in_flight)).first->second;
 }

@@ -57,7 +57,7 @@ class PortSharing {
   };
 
   /// `loads` must outlive it.
-  explicit PortSharing(const PortLoads& loads) : loads_(loads.all) {}
+  explicit PortSharing(const PortLoads& loads);
 
   /// `in_flight`: ascending. Good for the life of the object.
   const Rates& among(const std::vector<LoadId>& in_flight);
@@ -66,6 +66,8 @@ class PortSharing {
   Rates solve(const std::vector<LoadId>& in_flight) const;
 
   std::span<const PortLoad> loads_;
+  Rates nothing_;
+  std::vector<Rates> alone_;  ///< by LoadId: most of the time there is but one
   std::map<std::vector<LoadId>, Rates> known_;
 };
 
