@@ -40,10 +40,11 @@ hw_models::Operation operation_of(strategies::CollectiveKind kind) {
 }  // namespace
 
 CollectivePrices::CollectivePrices(const strategies::Program& program, const RankClasses& classes,
-                                   const strategies::Placement& placement, const hw_models::Network& network,
-                                   std::vector<int> rank_of_gpu)
+                                   const hw_models::Cluster& cluster, const strategies::Placement& placement,
+                                   const hw_models::Network& network, std::vector<int> rank_of_gpu)
     : program_(program),
       classes_(classes),
+      cluster_(cluster),
       placement_(placement),
       network_(network),
       rank_of_gpu_(std::move(rank_of_gpu)) {}
@@ -53,18 +54,28 @@ Bytes priced_bytes(const strategies::Collective& collective) {
 }
 
 CollectiveEstimate CollectivePrices::of(const strategies::Collective& collective, std::uint32_t process) {
+  return slowest(collective, process).estimate;
+}
+
+hw_models::WireLoad CollectivePrices::load(const strategies::Collective& collective, std::uint32_t process) {
+  return hw_models::collective_load(operation_of(collective.kind), priced_bytes(collective),
+                                    slowest(collective, process).layout, cluster_.spec());
+}
+
+const CollectivePrices::Slowest& CollectivePrices::slowest(const strategies::Collective& collective,
+                                                           std::uint32_t process) {
   if (collective.algorithm != "auto") {
     throw std::invalid_argument("collective algorithm '" + collective.algorithm + "' is not modelled: use auto");
   }
   const Bytes bytes = priced_bytes(collective);
   const auto key = std::make_tuple(process, collective.group, collective.kind, bytes);
   if (const auto known = by_class_.find(key); known != by_class_.end()) return known->second;
-  CollectiveEstimate slowest;
+  Slowest found;
   for (const GroupLayout& layout : layouts(collective.group, process)) {
     const CollectiveEstimate estimate = on(collective.kind, bytes, layout);
-    if (estimate.time >= slowest.time) slowest = estimate;
+    if (estimate.time >= found.estimate.time) found = {estimate, layout};
   }
-  return by_class_.emplace(key, slowest).first->second;
+  return by_class_.emplace(key, found).first->second;
 }
 
 CollectiveEstimate CollectivePrices::on(Kind kind, Bytes bytes, const GroupLayout& layout) {
@@ -113,6 +124,18 @@ Seconds SendPrices::of(const strategies::Send& send, std::uint32_t process) {
     slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers, path.share));
   }
   return slowest;
+}
+
+hw_models::WireLoad SendPrices::load(const strategies::Send& send, std::uint32_t process) {
+  hw_models::WireLoad of_slowest;
+  Seconds slowest{};
+  for (const Path& path : paths(process, send.virtual_stage)) {
+    const Seconds time = network_.send(send.bytes, path.from, path.to, path.sharers);
+    if (time < slowest) continue;
+    slowest = time;
+    of_slowest = hw_models::send_load(send.bytes, cluster_, path.from, path.to, path.sharers);
+  }
+  return of_slowest;
 }
 
 const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t process, int virtual_stage) {

@@ -45,6 +45,7 @@ StepPrediction predict_step(const Scenario& scenario, const strategies::Program&
   step.peak_tflops = peak * 1e-12;
   step.dtype = hw_models::info(scenario.training.precision).name;
   step.breakdown_ns = result.mean;
+  step.contention_ns = result.contention_ns;
   return step;
 }
 

@@ -26,6 +26,7 @@ struct StepPrediction {
   double peak_tflops = 0;
   std::string dtype;
   sim::Breakdown breakdown_ns{};
+  std::int64_t contention_ns = 0;  ///< what of the breakdown was lost to sharing ports and multiprocessors
 };
 
 struct StageMemory {

@@ -101,7 +101,7 @@ sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Pr
                                   const SimulationChoice& choice) {
   const sim::Prices prices = price_scenario(scenario, program, job, choice);
   check_duration(scenario, program, prices);
-  return sim::simulate_blocks(program, prices, {.steps = 2, .records = choice.records});
+  return sim::simulate_lanes(program, prices, {.steps = 2, .records = choice.records});
 }
 
 std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program) {

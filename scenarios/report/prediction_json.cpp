@@ -24,7 +24,8 @@ Json step_json(const StepPrediction& step) {
           {"flops_convention", step.flops_convention},
           {"peak_tflops", step.peak_tflops},
           {"dtype", step.dtype},
-          {"breakdown_s", breakdown}};
+          {"breakdown_s", breakdown},
+          {"contention_s", static_cast<double>(step.contention_ns) * 1e-9}};
 }
 
 Json memory_object(const MemoryPrediction& memory) {

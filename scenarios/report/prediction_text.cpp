@@ -113,7 +113,12 @@ std::string breakdown_text(const Prediction& prediction) {
                     fmt::format("{:>11}", seconds_text(ns * 1e-9)),
                     std::string(static_cast<std::size_t>(std::lround(share * kBarWidth)), '#')});
   }
-  return "Where a GPU's step goes (mean over ranks)\n" + table(rows);
+  std::string text = "Where a GPU's step goes (mean over ranks)\n" + table(rows);
+  const auto lost = static_cast<double>(prediction.step.contention_ns);
+  if (lost / total < 0.0005) return text;
+  return text +
+         fmt::format("  of it {:.1f} %, {}, lost to contention: transfers sharing ports, kernels slowed by them\n",
+                     100 * lost / total, seconds_text(lost * 1e-9));
 }
 
 std::string run_text(const Prediction& prediction) {
