@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {
