@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "scenarios/accuracy/each_row.h"
 #include "scenarios/accuracy/run_scenario.h"
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/predict/simulate_scenario.h"
@@ -234,7 +235,8 @@ void score_splits(AccuracyReport& report, const Scorer& scorer) {
 AccuracyReport evaluate(std::vector<MeasuredRun> runs, const Catalog& catalog) {
   AccuracyReport report;
   report.runs = std::move(runs);
-  for (std::size_t i = 0; i < report.runs.size(); ++i) report.rows.push_back(predict_row(i, report.runs[i], catalog));
+  report.rows.resize(report.runs.size());
+  for_each_row(report.runs.size(), [&](std::size_t i) { report.rows[i] = predict_row(i, report.runs[i], catalog); });
   count_rows(report);
   const Scorer scorer(report);
   score_families(report, scorer);

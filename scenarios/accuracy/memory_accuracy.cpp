@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "scenarios/accuracy/each_row.h"
 #include "scenarios/accuracy/run_scenario.h"
 #include "strategies/build_program.h"
 
@@ -141,7 +142,8 @@ std::optional<std::int64_t> measured_quantity(const std::string& kind, const Mem
 MemoryAccuracy evaluate_memory(std::vector<MeasuredRun> runs, const Catalog& catalog) {
   MemoryAccuracy report;
   report.runs = std::move(runs);
-  for (std::size_t i = 0; i < report.runs.size(); ++i) report.rows.push_back(predict_row(i, report.runs[i], catalog));
+  report.rows.resize(report.runs.size());
+  for_each_row(report.runs.size(), [&](std::size_t i) { report.rows[i] = predict_row(i, report.runs[i], catalog); });
   count_rows(report);
   score_families(report);
   list_unscored(report);
