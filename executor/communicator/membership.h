@@ -30,7 +30,4 @@ struct CommunicatorKind {
 std::span<const CommunicatorKind> communicator_kinds();
 const CommunicatorKind* find_communicator_kind(std::string_view name);
 
-/// Sockets of `ranks` ranks on one machine, for processes to be forked or for threads: [rank][peer].
-std::vector<std::vector<int>> socket_mesh(int ranks);
-
 }  // namespace executor
