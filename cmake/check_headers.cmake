@@ -1,6 +1,6 @@
 # Each header compiles on its own: one generated source file per header, which includes nothing else.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
-  hw_models/*.h strategies/*.h sim/*.h scenarios/*.h)
+  hw_models/*.h strategies/*.h sim/*.h executor/*.h scenarios/*.h)
 set(sources "")
 foreach(header IN LISTS headers)
   string(REPLACE "/" "." name ${header})
