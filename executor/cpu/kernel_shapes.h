@@ -90,7 +90,7 @@ struct CrossEntropyRows {
   T* sum = nullptr;            ///< of exp(logit - maximum); to be summed
 };
 
-/// Weights, bias corrections and decay of one AdamW update (Loshchilov and Hutter, decoupled decay).
+/// One update with decoupled weight decay (Loshchilov and Hutter).
 struct AdamWShape {
   std::int64_t elements = 1;
   std::int64_t step = 1;  ///< number of this update, from 1

@@ -89,7 +89,7 @@ struct Kernels {
 /// The fastest table this processor can run; found once.
 const Kernels<float>& kernels();
 /// Every table this processor can run, slowest first.
-const std::vector<const Kernels<float>*>& runnable_kernels();
+const std::vector<Kernels<float>>& runnable_kernels();
 
 /// cosines[p, i] = cos(p base^(-2 i / head_dim)), sines alike; [sequence, head_dim / 2] each.
 template <class T>

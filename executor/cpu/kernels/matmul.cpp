@@ -1,0 +1,62 @@
+// Eigen is renamed together with our own names (kernel_build.h).
+#include "executor/cpu/kernels/kernel_build.h"
+#define TRAINYARD_JOIN_NAMES(a, b) a##_##b
+#define TRAINYARD_JOIN(a, b) TRAINYARD_JOIN_NAMES(a, b)
+#define Eigen TRAINYARD_JOIN(Eigen, TRAINYARD_KERNEL_BUILD)
+#define EIGEN_DONT_PARALLELIZE
+#define EIGEN_NO_DEBUG
+#include <Eigen/Core>
+
+namespace executor::cpu::TRAINYARD_KERNEL_BUILD {
+namespace {
+
+using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Stride = Eigen::OuterStride<>;
+using Input = Eigen::Map<const Matrix, Eigen::Unaligned, Stride>;
+using Output = Eigen::Map<Matrix, Eigen::Unaligned, Stride>;
+
+// Eigen computes products with m + n + k below this coefficient by coefficient, in an order that depends on the
+// addresses.
+constexpr std::int64_t kEigenSmall = 20;
+
+template <class A, class B>
+void multiply(const A& a, const B& b, bool accumulate, Output c) {
+  if (!accumulate) c.setZero();
+  if (c.rows() + c.cols() + a.cols() >= kEigenSmall) {
+    c.noalias() += a * b;
+    return;
+  }
+  for (Eigen::Index i = 0; i < c.rows(); ++i) {
+    for (Eigen::Index j = 0; j < c.cols(); ++j) {
+      for (Eigen::Index p = 0; p < a.cols(); ++p) c(i, j) += a(i, p) * b(p, j);
+    }
+  }
+}
+
+Input view(const Scalar* values, std::int64_t rows, std::int64_t columns, bool transposed, std::int64_t stride) {
+  if (transposed) return view(values, columns, rows, false, stride);
+  return {values, rows, columns, Stride(stride > 0 ? stride : columns)};
+}
+
+}  // namespace
+
+void matmul(const MatmulShape& shape, const Scalar* a_values, const Scalar* b_values, Scalar* c_values) {
+  for (std::int64_t i = 0; i < shape.batch; ++i) {
+    const Input a = view(a_values + i * shape.step_a, shape.m, shape.k, shape.transpose_a, shape.lda);
+    const Input b = view(b_values + i * shape.step_b, shape.k, shape.n, shape.transpose_b, shape.ldb);
+    const Output c(c_values + i * shape.step_c, shape.m, shape.n, Stride(shape.ldc > 0 ? shape.ldc : shape.n));
+    if (shape.transpose_a && shape.transpose_b) {
+      multiply(a.transpose(), b.transpose(), shape.accumulate, c);
+    } else if (shape.transpose_a) {
+      multiply(a.transpose(), b, shape.accumulate, c);
+    } else if (shape.transpose_b) {
+      multiply(a, b.transpose(), shape.accumulate, c);
+    } else {
+      multiply(a, b, shape.accumulate, c);
+    }
+  }
+}
+
+void add_matmul(Kernels<Scalar>& table) { table.matmul = matmul; }
+
+}  // namespace executor::cpu::TRAINYARD_KERNEL_BUILD
