@@ -39,6 +39,7 @@ void pin(int rank) {
 class Others {
  public:
   Others(int ranks, bool pinned, const std::function<void(const Membership&)>& body) {
+    ::sched_getaffinity(0, sizeof cores_, &cores_);
     const auto mesh = executor::socket_mesh(ranks);
     for (int rank = 1; rank < ranks; ++rank) {
       const pid_t pid = ::fork();
@@ -59,6 +60,7 @@ class Others {
     own_ = {.rank = 0, .ranks = ranks, .sockets = mesh[0]};
   }
   ~Others() {
+    ::sched_setaffinity(0, sizeof cores_, &cores_);
     for (const pid_t pid : pids_) {
       ::kill(pid, SIGKILL);
       ::waitpid(pid, nullptr, 0);
@@ -69,6 +71,7 @@ class Others {
   const Membership& own() const { return own_; }
 
  private:
+  cpu_set_t cores_;
   std::vector<pid_t> pids_;
   Membership own_;
 };
