@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -139,6 +141,31 @@ TEST(Supervisor, InterruptEndsTheRun) {
     EXPECT_THAT(end.reason, MatchesRegex("interrupted by signal [0-9]+ \\([A-Z][a-z]+\\) after step [0-9]+"));
     expect_no_worker_left(end, 3);
   }
+}
+
+// Workers of a supervisor that is killed are our children then; wait until there are none.
+TEST(Supervisor, WorkersDieWithIt) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t supervisor = ::fork();
+  if (supervisor == 0) {
+    supervise_worker(3, "never", std::chrono::seconds(3), [&] { (void)!::write(ready[1], "r", 1); });
+    ::_exit(0);
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  ::kill(supervisor, SIGKILL);
+  int ended = 0;
+  for (int i = 0; i < 1000 && ended < 4; ++i) {
+    if (::waitpid(-1, nullptr, WNOHANG) > 0) {
+      ++ended;
+    } else {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  }
+  EXPECT_EQ(ended, 4);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST(Supervisor, ProgramThatDoesNotStart) {
