@@ -42,6 +42,7 @@ TEST(Worker, DISABLED_AllReduces) {
         if (end == "kill") ::raise(SIGKILL);
         if (end == "stop") ::raise(SIGSTOP);
         if (end == "exit") ::_exit(7);
+        if (end == "word") reporter.failed(std::runtime_error("tired")), ::sleep(1000);
         if (end == "throw") throw std::runtime_error("the disk\nis full");
       }
       if (step == 2 && seat->rank == 0 && end == "hang") ::_exit(7);
@@ -174,7 +175,8 @@ TEST(Supervisor, ProgramThatDoesNotStart) {
   launch.command = {"/no/such/program"};
   const RunEnd end = supervise(launch);
   EXPECT_EQ(end.exit_code, 1);
-  EXPECT_EQ(end.reason, "rank 0 ended with exit code 127 before the end of its first step");
+  EXPECT_THAT(end.reason, MatchesRegex("rank [01] ended with exit code 127 before the end of its first step: "
+                                       "the program can't be executed"));
 }
 
 }  // namespace
