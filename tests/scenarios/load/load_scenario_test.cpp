@@ -245,6 +245,7 @@ cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {oversubscripti
 plan: {layers_per_stage: {}}
 faults: {slow_gpu: {}}
 software: {prices: {}}
+execute: {}
 )";
   Diagnostics diagnostics("all.yaml", text);
   std::string other_files;
