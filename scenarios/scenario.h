@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/run_settings.h"
 #include "hw_models/cluster.h"
 #include "hw_models/gpu.h"
 #include "scenarios/catalog.h"
@@ -35,6 +36,12 @@ struct Faults {
   bool any() const { return !slow_gpus.empty() || !dead_nics.empty() || thin_link; }
 };
 
+/// How `trainyard execute` trains.
+struct ExecuteSpec {
+  executor::RunSettings run;
+  std::optional<std::filesystem::path> data;  ///< bytes to train on; empty = the documentation compiled in
+};
+
 struct Scenario {
   std::string name;  ///< file name without folder, or "-" for standard input
   strategies::ModelSpec model;
@@ -46,6 +53,7 @@ struct Scenario {
   strategies::PlacementChoice placement;
   Faults faults;  ///< not in `cluster`
   SoftwareStack software;
+  ExecuteSpec execute;
   std::vector<std::string> warnings;
 };
 

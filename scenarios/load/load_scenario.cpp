@@ -16,7 +16,7 @@ namespace scenarios {
 namespace {
 
 constexpr std::size_t kMaximumFileBytes = std::size_t{1} << 20;  // parse_yaml refuses more
-constexpr std::array<std::string_view, 3> kLaterSections{"failures", "execute", "candidates"};
+constexpr std::array<std::string_view, 2> kLaterSections{"failures", "candidates"};
 
 /// The root without `section.key`.
 Value dropped(const Value& root, std::string_view section, std::string_view key) {
@@ -56,6 +56,7 @@ struct Sections {
   strategies::PlacementChoice seats;  ///< from `placement`, once the cluster and the ranks are known
   std::optional<FaultsSection> faults;
   std::optional<SoftwareStack> software;
+  std::optional<ExecuteSection> execute;
 };
 
 Sections read_sections(const Value& root, Reading& reading) {
@@ -73,6 +74,10 @@ Sections read_sections(const Value& root, Reading& reading) {
   if (!reader.has("plan")) reader.missing("plan", "write plan: {tensor: 8}");
   if (const auto value = reader.value("placement")) sections.placement = read_placement(*value, reading);
   if (const auto value = reader.value("faults")) sections.faults = read_faults(*value, reading);
+  if (const auto value = reader.value("execute")) {
+    sections.execute = read_execute(*value, reading);
+    if (sections.execute && sections.training) sections.training->optimizer = sections.execute->optimizer;
+  }
   if (const auto value = reader.value("software")) {
     sections.software = read_software(*value, reading);
   } else if (!reader.has("software")) {
@@ -232,6 +237,7 @@ std::optional<Scenario> read_scenario(const std::string& text, const std::filesy
                   .placement = sections.seats,
                   .faults = sections.faults.value_or(FaultsSection{}).faults,
                   .software = sections.software.value(),
+                  .execute = sections.execute.value_or(ExecuteSection{}).spec,
                   .warnings = diagnostics.warnings()};
 }
 

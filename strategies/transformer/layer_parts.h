@@ -43,7 +43,8 @@ void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parame
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype);
 /// Whether products stay until the backward ends: only those narrower than the gradient they were added to.
 bool keeps_products(const Stage& stage);
-/// Gradient of a bias: the sum of dy[tokens, columns] over its rows.
+/// Gradient of a bias: the sum of dy[tokens, columns] over its rows; of a bias that every tensor rank holds, over the
+/// rank's own rows (tokens_between).
 void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Parameter& bias, const std::string& label,
                          BufferId dy, std::int64_t columns);
 /// Backward of a matrix split by columns behind a norm: the input gradient is a partial sum to be reduced, which may
@@ -59,8 +60,14 @@ void write_attention_recompute(BlockWriter& writer, const Stage& stage, int laye
 void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId output_gradient,
                               BufferId qkv_gradient);
 
-void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated);
+/// Rotation of the queries and keys in the packed projection, in place.
+hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward);
+
+/// `bias`: of the up projection, added to `up` in place or, in fused passes, on the way to `activated`.
+void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, std::optional<BufferId> bias,
+                              BufferId activated);
+/// `bias`: of a fused pass only.
 void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated_gradient,
-                               BufferId up_gradient);
+                               std::optional<BufferId> bias, BufferId up_gradient);
 
 }  // namespace strategies
