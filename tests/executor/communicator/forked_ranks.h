@@ -1,4 +1,4 @@
-// Ranks as forked processes that report to the test.
+// Ranks as forked processes that report to the test or, under a launcher, as the processes that it has started.
 #pragma once
 
 #include <sys/types.h>
@@ -48,7 +48,8 @@ struct Way {
   bool tcp = false;
 };
 
-/// Runs `body` on `ranks` processes. Stopped and killed ranks are cleaned up.
+/// Runs `body` on `ranks` processes. Stopped and killed ranks are cleaned up. A kind that connects
+/// itself runs on the first `ranks` of the launched processes, and all of those learn the outcomes.
 std::vector<Outcome> run_ranks(const Way& way, int ranks, const std::function<std::string(const RankSeat&)>& body,
                                const RunOptions& options = {});
 
