@@ -1,0 +1,144 @@
+#include "executor/cpu/kernels/lanes.h"
+
+namespace executor::cpu::TRAINYARD_KERNEL_BUILD {
+namespace {
+
+Scalar score_scale(const AttentionShape& s) {
+  return static_cast<Scalar>(1 / __builtin_sqrt(static_cast<double>(s.head_dim)));
+}
+
+/// Where the parts of one head of one sequence lie. `rows` x `keys`: a block of query rows and the keys they may see.
+struct Head {
+  Head(const AttentionShape& s, std::int64_t sequence_index, std::int64_t head) {
+    const std::int64_t first_token = sequence_index * s.sequence;
+    const std::int64_t kv_head = head / (s.heads / s.kv_heads);
+    query = first_token * s.packed_columns() + head * s.head_dim;
+    key = first_token * s.packed_columns() + s.query_columns() + kv_head * s.head_dim;
+    value = key + s.kv_heads * s.head_dim;
+    context = first_token * s.query_columns() + head * s.head_dim;
+    probabilities = (sequence_index * s.heads + head) * s.sequence * s.sequence;
+  }
+  std::int64_t query, key, value, context, probabilities;  ///< offsets
+};
+
+/// body(first row, rows): blocks of at most kAttentionRows query rows.
+template <class Body>
+void for_row_blocks(const AttentionShape& s, Body&& body) {
+  for (std::int64_t row = 0; row < s.sequence; row += kAttentionRows) {
+    body(row, s.sequence - row < kAttentionRows ? s.sequence - row : kAttentionRows);
+  }
+}
+
+void zero_range(Scalar* x, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) x[i] = 0;
+}
+
+/// x = softmax(scale x)
+void softmax(std::int64_t elements, Scalar scale, Scalar* x) {
+  Lanes maxima = fill(x[0]);
+  for_parts(elements, [&](auto part, std::int64_t i) {
+    if constexpr (requires { part.count; }) {
+      maxima = larger(maxima, part.load(x + i, x[0]));
+    } else {
+      maxima = larger(maxima, part.load(x + i));
+    }
+  });
+  const Scalar maximum = largest(maxima);
+  Lanes sums{};
+  for_parts(elements, [&](auto part, std::int64_t i) {
+    part.store(x + i, exponential((part.load(x + i) - maximum) * scale));
+    sums += part.load(x + i);  // a tail's unused lanes are zero
+  });
+  const Scalar inverse = 1 / total(sums);
+  for_parts(elements, [&](auto part, std::int64_t i) { part.store(x + i, part.load(x + i) * inverse); });
+}
+
+Scalar dot(std::int64_t elements, const Scalar* a, const Scalar* b) {
+  Lanes sums{};
+  for_parts(elements, [&](auto part, std::int64_t i) { sums += part.load(a + i) * part.load(b + i); });
+  return total(sums);
+}
+
+void attention_forward(const AttentionShape& s, const Scalar* qkv, Scalar* probabilities, Scalar* context) {
+  const std::int64_t packed = s.packed_columns();
+  const Scalar scale = score_scale(s);
+  for (std::int64_t i = 0; i < s.batch * s.heads; ++i) {
+    const Head head(s, i / s.heads, i % s.heads);
+    for_row_blocks(s, [&](std::int64_t row, std::int64_t rows) {
+      const std::int64_t keys = row + rows;
+      Scalar* scores = probabilities + head.probabilities + row * s.sequence;
+      matmul(
+          {.m = rows, .n = keys, .k = s.head_dim, .transpose_b = true, .lda = packed, .ldb = packed, .ldc = s.sequence},
+          qkv + head.query + row * packed, qkv + head.key, scores);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        softmax(row + r + 1, scale, scores + r * s.sequence);
+        zero_range(scores + r * s.sequence, row + r + 1, keys);
+      }
+      if (context == nullptr) return;
+      matmul({.m = rows, .n = s.head_dim, .k = keys, .lda = s.sequence, .ldb = packed, .ldc = s.query_columns()},
+             scores, qkv + head.value, context + head.context + row * s.query_columns());
+    });
+  }
+}
+
+/// Gradient of the scores before scaling: dS = P (dP - sum_j dP_j P_j) scale, and sum_j dP_j P_j = dO . O. In place of
+/// dP.
+void softmax_backward(std::int64_t elements, Scalar scale, const Scalar* p, Scalar row_sum, Scalar* dp) {
+  for_parts(elements, [&](auto part, std::int64_t i) {
+    part.store(dp + i, part.load(p + i) * (part.load(dp + i) - row_sum) * scale);
+  });
+}
+
+void zero_keys_and_values(const AttentionShape& s, Scalar* qkv) {
+  for (std::int64_t token = 0; token < s.tokens(); ++token) {
+    zero_range(qkv + token * s.packed_columns(), s.query_columns(), s.packed_columns());
+  }
+}
+
+/// dP = dO V^T; dQ = dS K; dK += dS^T Q; dV += P^T dO. The query heads of a group add to the same dK and dV, in order.
+void attention_backward(const AttentionShape& s, const Scalar* qkv, const Scalar* probabilities, const Scalar* context,
+                        const Scalar* context_gradient, Scalar* qkv_gradient, Scalar* workspace) {
+  const std::int64_t packed = s.packed_columns(), wide = s.query_columns(), n = s.sequence;
+  const Scalar scale = score_scale(s);
+  zero_keys_and_values(s, qkv_gradient);
+  for (std::int64_t i = 0; i < s.batch * s.heads; ++i) {
+    const Head head(s, i / s.heads, i % s.heads);
+    for_row_blocks(s, [&](std::int64_t row, std::int64_t rows) {
+      const std::int64_t keys = row + rows;
+      const Scalar* p = probabilities + head.probabilities + row * n;
+      const Scalar* out = context + head.context + row * wide;
+      const Scalar* d_out = context_gradient + head.context + row * wide;
+      const Scalar* query = qkv + head.query + row * packed;
+      matmul({.m = rows, .n = keys, .k = s.head_dim, .transpose_b = true, .lda = wide, .ldb = packed, .ldc = n}, d_out,
+             qkv + head.value, workspace);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const Scalar row_sum = dot(s.head_dim, out + r * wide, d_out + r * wide);
+        softmax_backward(row + r + 1, scale, p + r * n, row_sum, workspace + r * n);
+        zero_range(workspace + r * n, row + r + 1, keys);
+      }
+      matmul({.m = rows, .n = s.head_dim, .k = keys, .lda = n, .ldb = packed, .ldc = packed}, workspace, qkv + head.key,
+             qkv_gradient + head.query + row * packed);
+      const MatmulShape transposed{.m = keys,
+                                   .n = s.head_dim,
+                                   .k = rows,
+                                   .transpose_a = true,
+                                   .accumulate = true,
+                                   .lda = n,
+                                   .ldb = packed,
+                                   .ldc = packed};
+      matmul(transposed, workspace, query, qkv_gradient + head.key);
+      MatmulShape values = transposed;
+      values.ldb = wide;
+      matmul(values, p, d_out, qkv_gradient + head.value);
+    });
+  }
+}
+
+}  // namespace
+
+void add_attention(Kernels<Scalar>& table) {
+  table.attention_forward = attention_forward;
+  table.attention_backward = attention_backward;
+}
+
+}  // namespace executor::cpu::TRAINYARD_KERNEL_BUILD
