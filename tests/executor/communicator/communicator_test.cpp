@@ -19,7 +19,6 @@
 #include "executor/communicator/frame.h"
 #include "executor/communicator/transfer_plan.h"
 #include "tests/executor/communicator/forked_ranks.h"
-#include "tests/executor/communicator/launched_ranks.h"
 
 namespace executor {
 namespace {
@@ -57,28 +56,12 @@ class Contract : public ::testing::TestWithParam<Way> {
   }
 };
 
-/// What can be tested here: under a launcher those that connect through it, otherwise all others.
-std::vector<Way> all_ways(bool with_faults) {
-  std::vector<Way> ways;
-  for (const CommunicatorKind& kind : communicator_kinds()) {
-    if (kind.connects_itself != launched() || (with_faults && !kind.survives_faults)) continue;
-    ways.push_back({kind, false});
-    if (!kind.connects_itself) ways.push_back({kind, true});
-  }
-  return ways;
-}
-
-std::string name_of(const ::testing::TestParamInfo<Way>& way) {
-  if (way.param.kind.connects_itself) return std::string(way.param.kind.name);
-  return fmt::format("{}_{}", way.param.kind.name, way.param.tcp ? "tcp" : "unix");
-}
-
-INSTANTIATE_TEST_SUITE_P(Ways, Contract, ::testing::ValuesIn(all_ways(false)), name_of);
+INSTANTIATE_TEST_SUITE_P(Ways, Contract, ::testing::ValuesIn(testable_ways(false)), name_of);
 
 /// Who survives the faults of others has more to keep.
 class Faults : public Contract {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Faults);
-INSTANTIATE_TEST_SUITE_P(Ways, Faults, ::testing::ValuesIn(all_ways(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(Ways, Faults, ::testing::ValuesIn(testable_ways(true)), name_of);
 
 // Around the change from direct to ring, one frame, several frames; sizes that no number of ranks divides.
 constexpr std::size_t kCounts[] = {0, 1, 5, 1000, kDirectBytes / 4, kDirectBytes / 4 + 1, 70'001, 300'007};

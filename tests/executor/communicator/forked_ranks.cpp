@@ -113,6 +113,21 @@ void require(bool condition, std::string_view message) {
   if (!condition) throw std::runtime_error(std::string(message));
 }
 
+std::vector<Way> testable_ways(bool with_faults) {
+  std::vector<Way> ways;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    if (kind.connects_itself != launched() || (with_faults && !kind.survives_faults)) continue;
+    ways.push_back({kind, false});
+    if (!kind.connects_itself) ways.push_back({kind, true});
+  }
+  return ways;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Way>& way) {
+  if (way.param.kind.connects_itself) return std::string(way.param.kind.name);
+  return fmt::format("{}_{}", way.param.kind.name, way.param.tcp ? "tcp" : "unix");
+}
+
 std::vector<Outcome> run_ranks(const Way& way, int ranks, const std::function<std::string(const RankSeat&)>& body,
                                const RunOptions& options) {
   if (way.kind.connects_itself) return run_launched(way.kind, ranks, options.deadline, body);

@@ -1,6 +1,7 @@
 // Ranks as forked processes that report to the test or, under a launcher, as the processes that it has started.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -47,6 +48,10 @@ struct Way {
   CommunicatorKind kind;
   bool tcp = false;
 };
+
+/// All that can be tested here: under a launcher the kinds that connect themselves, otherwise the others.
+std::vector<Way> testable_ways(bool with_faults);
+std::string name_of(const ::testing::TestParamInfo<Way>& way);
 
 /// Runs `body` on `ranks` processes. Stopped and killed ranks are cleaned up. A kind that connects
 /// itself runs on the first `ranks` of the launched processes, and all of those learn the outcomes.
