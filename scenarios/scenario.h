@@ -11,6 +11,7 @@
 #include "scenarios/catalog.h"
 #include "sim/rank_classes.h"
 #include "strategies/model.h"
+#include "strategies/placement/placement.h"
 #include "strategies/plan.h"
 #include "strategies/training.h"
 
@@ -27,7 +28,11 @@ struct PriceSpec {
 
 /// What is wrong with the machine.
 struct Faults {
-  std::optional<sim::SlowGpu> slow_gpu;
+  std::vector<sim::SlowGpu> slow_gpus;
+  std::vector<hw_models::DeadNic> dead_nics;
+  std::optional<hw_models::ThinLink> thin_link;
+
+  bool any() const { return !slow_gpus.empty() || !dead_nics.empty() || thin_link; }
 };
 
 struct Scenario {
@@ -38,7 +43,8 @@ struct Scenario {
   hw_models::ClusterSpec cluster;
   hw_models::GpuSpec gpu;
   PriceSpec price;
-  Faults faults;
+  strategies::PlacementChoice placement;
+  Faults faults;  ///< not in `cluster`
   SoftwareStack software;
   std::vector<std::string> warnings;
 };

@@ -16,7 +16,7 @@ constexpr std::array<Verb, 6> kVerbs{{
     {"memory", "per-stage memory, fits or not", run_memory},
     {"accuracy", "predictions against published measured runs", run_accuracy},
     {"collectives", "NCCL's collectives on a cluster, beside measured ones", run_collectives},
-    {"topology", "a server as NCCL or nvidia-smi describes it", run_topology},
+    {"topology", "a server as NCCL or nvidia-smi describes it; where a plan's groups lie", run_topology},
     {"catalog", "what is known: GPUs, nodes, fabrics, software, models, schedules", run_catalog},
 }};
 
