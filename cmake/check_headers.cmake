@@ -1,6 +1,9 @@
 # Each header compiles on its own: one generated source file per header, which includes nothing else.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
   hw_models/*.h strategies/*.h sim/*.h executor/*.h scenarios/*.h)
+if(NOT TARGET MPI::MPI_CXX)
+  list(FILTER headers EXCLUDE REGEX "executor/communicator/mpi_")
+endif()
 set(sources "")
 foreach(header IN LISTS headers)
   string(REPLACE "/" "." name ${header})
@@ -11,4 +14,4 @@ endforeach()
 add_library(trainyard_headers OBJECT ${sources})
 trainyard_compile_options(trainyard_headers)
 target_compile_options(trainyard_headers PRIVATE -O0 -g0)
-target_link_libraries(trainyard_headers PRIVATE trainyard_scenarios)
+target_link_libraries(trainyard_headers PRIVATE trainyard_scenarios $<TARGET_NAME_IF_EXISTS:MPI::MPI_CXX>)

@@ -104,7 +104,7 @@ class Communicator {
   virtual int ranks() const = 0;
 
   /// The group of these ranks, in this order; this rank is one of them. The same list gives the same handle. All
-  /// members must ask for it; those that share several groups ask in the same order.
+  /// members must ask for it, and all ranks in one order of all groups: an implementation may meet the members here.
   virtual GroupHandle group(std::span<const int> members) = 0;
 
   /// The spans of blocks are copied. Throws std::invalid_argument if the call contradicts itself.

@@ -3,6 +3,9 @@
 
 #include "executor/communicator/local_communicator.h"
 #include "executor/communicator/membership.h"
+#ifdef TRAINYARD_MPI
+#include "executor/communicator/mpi_communicator.h"
+#endif
 
 namespace executor {
 namespace {
@@ -13,6 +16,10 @@ std::unique_ptr<Communicator> join_local(Membership membership) {
 
 constexpr std::array kKinds = {
     CommunicatorKind{"local", "own rings over sockets (AF_UNIX on one machine, TCP between machines)", join_local},
+#ifdef TRAINYARD_MPI
+    CommunicatorKind{"mpi", "MPI under mpirun or srun; fail-stop: ends the job when a rank dies", join_mpi, true,
+                     false},
+#endif
 };
 
 }  // namespace

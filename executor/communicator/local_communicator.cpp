@@ -1,13 +1,14 @@
 #include "executor/communicator/local_communicator.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
+
+#include "executor/communicator/checked_call.h"
 
 namespace executor {
 namespace {
@@ -57,16 +58,8 @@ LocalCommunicator::~LocalCommunicator() {
 GroupHandle LocalCommunicator::group(std::span<const int> members) {
   std::vector<int> list(members.begin(), members.end());
   if (const auto found = handles_.find(list); found != handles_.end()) return found->second;
-  const auto own = std::ranges::find(list, membership_.rank);
-  std::vector<int> sorted = list;
-  std::ranges::sort(sorted);
-  if (own == list.end() || sorted.front() < 0 || sorted.back() >= membership_.ranks ||
-      std::ranges::adjacent_find(sorted) != sorted.end()) {
-    throw std::invalid_argument(
-        fmt::format("{{{}}} is no group for rank {} of {}", fmt::join(list, " "), membership_.rank, membership_.ranks));
-  }
   Group group;
-  group.position = static_cast<int>(own - list.begin());
+  group.position = checked_position(list, membership_.rank, membership_.ranks);
   group.identity = hash_of(std::as_bytes(std::span(list))) | 1;  // 0 is for messages
   group.members = list;
   const GroupHandle handle{static_cast<std::uint32_t>(groups_.size())};
@@ -78,15 +71,8 @@ Request LocalCommunicator::post(const CollectiveCall& given) {
   rethrow_if_broken();
   if (given.group.value >= groups_.size()) throw std::invalid_argument("no such group");
   Group& group = groups_[given.group.value];
-  const std::size_t members = group.members.size();
-  CollectiveCall call = given;
-  std::vector<std::size_t> blocks, received_blocks;
-  if (call.block_bytes.empty())
-    call.block_bytes = blocks = even_blocks(call.data.size(), members, size_of(call.element));
-  if (call.kind == CollectiveKind::kAllToAll && call.received_block_bytes.empty()) {
-    call.received_block_bytes = received_blocks = even_blocks(call.received.size(), members, size_of(call.element));
-  }
-  check_call(call, members);
+  const CheckedCall checked(given, group.members.size());
+  const CollectiveCall& call = checked.call();
   Operation operation{{.channel = {group.identity, group.posted++}, .shape = shape_of(call)}, "", {}};
   check_unexpected(group, operation.header);
   operation.plan = plan_transfers(call, group.members, group.position);

@@ -24,6 +24,11 @@ struct Membership {
 struct CommunicatorKind {
   std::string_view name, summary;
   std::unique_ptr<Communicator> (*join)(Membership membership);
+  /// Ranks reach each other through their launcher (mpirun, srun) and need no sockets.
+  bool connects_itself = false;
+  /// All ranks learn of a failure and whose fault it was, within the deadline, and live to say so. Otherwise the end of
+  /// one is the end of all.
+  bool survives_faults = true;
 };
 
 /// "local" first: the default.

@@ -1,22 +1,14 @@
 #include "executor/communicator/transfer_plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "executor/communicator/reduce_bytes.h"
 
 namespace executor {
 namespace {
-
-bool reduces(CollectiveKind kind) {
-  return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
-         kind == CollectiveKind::kReduce;
-}
 
 class Planner {
  public:
@@ -156,17 +148,6 @@ class Planner {
   TransferPlan plan_;
 };
 
-void check_blocks(std::span<const std::size_t> blocks, std::size_t bytes, std::size_t members, std::size_t unit) {
-  if (blocks.size() != members) {
-    throw std::invalid_argument(fmt::format("{} blocks for {} members", blocks.size(), members));
-  }
-  const std::size_t sum = std::accumulate(blocks.begin(), blocks.end(), std::size_t{0});
-  if (sum != bytes) throw std::invalid_argument(fmt::format("blocks of {} bytes in a buffer of {}", sum, bytes));
-  for (const std::size_t block : blocks) {
-    if (block % unit != 0) throw std::invalid_argument(fmt::format("a block of {} bytes: no whole numbers", block));
-  }
-}
-
 }  // namespace
 
 bool TransferPlan::complete() const {
@@ -184,18 +165,6 @@ void TransferPlan::finish() {
 
 TransferPlan plan_transfers(const CollectiveCall& call, std::span<const int> members, int position) {
   return Planner(call, members, position).plan();
-}
-
-void check_call(const CollectiveCall& call, std::size_t members) {
-  if (call.root < 0 || static_cast<std::size_t>(call.root) >= members) {
-    throw std::invalid_argument(fmt::format("root {} of a group of {}", call.root, members));
-  }
-  check_blocks(call.block_bytes, call.data.size(), members, reduces(call.kind) ? size_of(call.element) : 1);
-  if (call.kind == CollectiveKind::kAllToAll) {
-    check_blocks(call.received_block_bytes, call.received.size(), members, 1);
-  } else if (!call.received.empty()) {
-    throw std::invalid_argument("only an all-to-all has a second buffer");
-  }
 }
 
 }  // namespace executor

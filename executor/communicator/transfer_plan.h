@@ -41,10 +41,7 @@ struct TransferPlan {
   void finish();
 };
 
-/// Of the member at `position`. `call` has passed check_call(); its blocks are given, one per member.
+/// Of the member at `position`. `call` is that of a CheckedCall.
 TransferPlan plan_transfers(const CollectiveCall& call, std::span<const int> members, int position);
-
-/// Throws std::invalid_argument if the call contradicts itself.
-void check_call(const CollectiveCall& call, std::size_t members);
 
 }  // namespace executor

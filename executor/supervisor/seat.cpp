@@ -33,16 +33,24 @@ constexpr int kMostRanks = 1 << 20;
 struct Launcher {
   const char* name;
   const char *rank, *ranks, *local_rank;
+  bool speaks_mpi;  ///< what it starts can meet without a master
 };
 // In this order: mpirun under Slurm sets both, and srun sets SLURM_PROCID around a torchrun.
 constexpr std::array kLaunchers = {
-    Launcher{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    Launcher{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    Launcher{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    Launcher{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", false},
+    Launcher{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", true},
+    Launcher{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", true},
 };
+
+/// The kind of communicator that needs no sockets; null where none is built.
+const CommunicatorKind* self_connecting_kind() {
+  const auto found = std::ranges::find(communicator_kinds(), true, &CommunicatorKind::connects_itself);
+  return found == communicator_kinds().end() ? nullptr : &*found;
+}
 
 MasterAddress find_master(const Environment& environment, const Launcher& launcher) {
   const char *host = environment("MASTER_ADDR"), *port = environment("MASTER_PORT");
+  if (host == nullptr && port == nullptr && launcher.speaks_mpi && self_connecting_kind() != nullptr) return {};
   if (host == nullptr || port == nullptr) {
     throw std::runtime_error(fmt::format(
         "{} has started this process as rank {} of {}, but {} is not set: set it to {}", launcher.name,
@@ -112,6 +120,15 @@ Membership take_seat(const Seat& seat, std::chrono::milliseconds patience, std::
     if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);  // not for the worker's own children
   }
   return membership;
+}
+
+std::unique_ptr<Communicator> join_run(const Seat& seat, std::chrono::milliseconds patience,
+                                       std::chrono::milliseconds deadline) {
+  const CommunicatorKind* mpi = self_connecting_kind();
+  if (mpi != nullptr && seat.sockets.empty() && seat.master.port == 0) {
+    return mpi->join({.rank = seat.rank, .ranks = seat.ranks, .abort = seat.abort, .deadline = deadline});
+  }
+  return communicator_kinds().front().join(take_seat(seat, patience, deadline));
 }
 
 void Reporter::step(std::int64_t step, std::string_view line) const { write(fmt::format("{} {}", step, line)); }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ namespace executor {
 struct Seat {
   std::string launcher;  ///< "supervisor", "torchrun", "mpirun", "slurm"
   int rank = 0, ranks = 1, local_rank = 0;
-  MasterAddress master;      ///< where rank 0 listens; of the supervisor's workers: none
+  MasterAddress master;      ///< where rank 0 listens; port 0: none, ranks meet over sockets or MPI
   std::vector<int> sockets;  ///< of the supervisor's workers
   int abort = -1, report = -1;
 };
@@ -34,8 +35,12 @@ std::string seat_text(const Seat& seat);
 /// when what it is told is incomplete or absurd.
 std::optional<Seat> find_seat(const Environment& environment);
 
-/// Meets the other ranks. Throws std::runtime_error when that isn't done within `patience`.
+/// Connects to the other ranks over sockets. Throws std::runtime_error when that isn't done within `patience`.
 Membership take_seat(const Seat& seat, std::chrono::milliseconds patience, std::chrono::milliseconds deadline);
+
+/// Meets the other ranks: over sockets, or over MPI where its launcher has started this process without a master.
+std::unique_ptr<Communicator> join_run(const Seat& seat, std::chrono::milliseconds patience,
+                                       std::chrono::milliseconds deadline);
 
 /// A worker's words to its supervisor; without one (report -1) they go nowhere.
 class Reporter {

@@ -56,17 +56,12 @@ class Contract : public ::testing::TestWithParam<Way> {
   }
 };
 
-std::vector<Way> all_ways() {
-  std::vector<Way> ways;
-  for (const CommunicatorKind& kind : communicator_kinds()) {
-    for (const bool tcp : {false, true}) ways.push_back({kind, tcp});
-  }
-  return ways;
-}
+INSTANTIATE_TEST_SUITE_P(Ways, Contract, ::testing::ValuesIn(testable_ways(false)), name_of);
 
-INSTANTIATE_TEST_SUITE_P(Ways, Contract, ::testing::ValuesIn(all_ways()), [](const auto& way) {
-  return fmt::format("{}_{}", way.param.kind.name, way.param.tcp ? "tcp" : "unix");
-});
+/// Who survives the faults of others has more to keep.
+class Faults : public Contract {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Faults);
+INSTANTIATE_TEST_SUITE_P(Ways, Faults, ::testing::ValuesIn(testable_ways(true)), name_of);
 
 // Around the change from direct to ring, one frame, several frames; sizes that no number of ranks divides.
 constexpr std::size_t kCounts[] = {0, 1, 5, 1000, kDirectBytes / 4, kDirectBytes / 4 + 1, 70'001, 300'007};
@@ -429,7 +424,25 @@ TEST_P(Contract, DisagreementAboutTheRootIsNoticed) {
   });
 }
 
-TEST_P(Contract, MessageOfAnotherSizeIsNoticed) {
+TEST_P(Contract, LeavingWhileNotNeededHurtsNobody) {
+  expect_well(3, [](const RankSeat& seat) {
+    Communicator& c = seat.communicator;
+    const std::vector<int> members{0, 2};
+    all_reduce(c, kWorld, 0, Reduction::kSum);
+    const std::vector<std::byte> last = marked(1, 1'000'000);
+    if (c.rank() == 1) c.send(0, 0, last);  // leaves without waiting
+    if (c.rank() == 1) return "";
+    for (int i = 0; i < 100; ++i) all_reduce(c, c.group(members), 0, Reduction::kSum);
+    std::vector<std::byte> received(1'000'000);
+    if (c.rank() == 0) c.wait(c.receive(1, 0, received));
+    if (c.rank() == 0) require_marks(received, 1, 0, "the last message");
+    return "";
+  });
+}
+
+// ---- Faults -----------------------------------------------------------------------------------------------------
+
+TEST_P(Faults, MessageOfAnotherSizeIsNoticed) {
   for (const std::size_t size : {50u, 200'000u}) {
     const auto outcomes = expect_failure(Failure::kMismatch, -1, 2, [size](const RankSeat& seat) {
       std::vector<std::byte> data(seat.communicator.rank() == 0 ? size : 60);
@@ -443,7 +456,7 @@ TEST_P(Contract, MessageOfAnotherSizeIsNoticed) {
 }
 
 // Each waits for the collective that the other posts second: nobody is dead, nobody will ever move.
-TEST_P(Contract, WaitingInACircleIsNamed) {
+TEST_P(Faults, WaitingInACircleIsNamed) {
   const auto outcomes = expect_failure(Failure::kMismatch, -1, 3,
                                        [](const RankSeat& seat) {
                                          Communicator& c = seat.communicator;
@@ -457,8 +470,6 @@ TEST_P(Contract, WaitingInACircleIsNamed) {
   EXPECT_THAT(outcomes[1].error, HasSubstr("they wait for each other"));
 }
 
-// ---- Faults -----------------------------------------------------------------------------------------------------
-
 /// All-reduces for ever; ready after the first.
 std::string reduce_for_ever(const RankSeat& seat) {
   std::vector<float> values(500'000);
@@ -468,7 +479,7 @@ std::string reduce_for_ever(const RankSeat& seat) {
   }
 }
 
-TEST_P(Contract, KilledRankIsNamedByAll) {
+TEST_P(Faults, KilledRankIsNamedByAll) {
   for (const int ranks : {2, 4, 8}) {
     const int victim = ranks / 2;
     const RunOptions options{.meanwhile = [victim](const Ranks& running) {
@@ -485,7 +496,7 @@ TEST_P(Contract, KilledRankIsNamedByAll) {
 }
 
 // A rank that computes while another dies learns the truth, though the survivors have closed their sockets, too.
-TEST_P(Contract, LateReaderBlamesTheDead) {
+TEST_P(Faults, LateReaderBlamesTheDead) {
   const RunOptions options{.meanwhile = [](const Ranks& running) { ::kill(running.pids[3], SIGKILL); }};
   expect_failure(
       Failure::kPeerLost, 3, 4,
@@ -498,7 +509,7 @@ TEST_P(Contract, LateReaderBlamesTheDead) {
       options);
 }
 
-TEST_P(Contract, StoppedRankIsNamedAtTheDeadline) {
+TEST_P(Faults, StoppedRankIsNamedAtTheDeadline) {
   for (const int ranks : {2, 5}) {
     const int victim = ranks - 1;
     const RunOptions options{.deadline = milliseconds(1000), .meanwhile = [victim](const Ranks& running) {
@@ -509,7 +520,7 @@ TEST_P(Contract, StoppedRankIsNamedAtTheDeadline) {
   }
 }
 
-TEST_P(Contract, DeadlineCountsLackOfProgressOnly) {
+TEST_P(Faults, DeadlineCountsLackOfProgressOnly) {
   expect_well(2,
               [](const RankSeat& seat) {
                 std::vector<float> values(3'000'000);  // far more than the sockets hold
@@ -524,7 +535,7 @@ TEST_P(Contract, DeadlineCountsLackOfProgressOnly) {
               {.deadline = milliseconds(2000)});
 }
 
-TEST_P(Contract, AbortFromOutsideEndsEveryWait) {
+TEST_P(Faults, AbortFromOutsideEndsEveryWait) {
   const RunOptions options{.meanwhile = [](const Ranks& running) {
     std::this_thread::sleep_for(milliseconds(10));
     ASSERT_EQ(::write(running.abort, "a", 1), 1);
@@ -546,7 +557,7 @@ TEST_P(Contract, AbortFromOutsideEndsEveryWait) {
   }
 }
 
-TEST_P(Contract, LeavingWhileNeededIsNamed) {
+TEST_P(Faults, LeavingWhileNeededIsNamed) {
   expect_failure(Failure::kPeerLeft, 1, 3, [](const RankSeat& seat) {
     all_reduce(seat.communicator, kWorld, 0, Reduction::kSum);
     if (seat.communicator.rank() != 1) all_reduce(seat.communicator, kWorld, 0, Reduction::kSum);
@@ -554,23 +565,7 @@ TEST_P(Contract, LeavingWhileNeededIsNamed) {
   });
 }
 
-TEST_P(Contract, LeavingWhileNotNeededHurtsNobody) {
-  expect_well(3, [](const RankSeat& seat) {
-    Communicator& c = seat.communicator;
-    const std::vector<int> members{0, 2};
-    all_reduce(c, kWorld, 0, Reduction::kSum);
-    const std::vector<std::byte> last = marked(1, 1'000'000);
-    if (c.rank() == 1) c.send(0, 0, last);  // leaves without waiting
-    if (c.rank() == 1) return "";
-    for (int i = 0; i < 100; ++i) all_reduce(c, c.group(members), 0, Reduction::kSum);
-    std::vector<std::byte> received(1'000'000);
-    if (c.rank() == 0) c.wait(c.receive(1, 0, received));
-    if (c.rank() == 0) require_marks(received, 1, 0, "the last message");
-    return "";
-  });
-}
-
-TEST_P(Contract, BrokenOnceBrokenForEver) {
+TEST_P(Faults, BrokenOnceBrokenForEver) {
   expect_failure(Failure::kPeerLeft, 1, 2, [](const RankSeat& seat) -> std::string {
     Communicator& c = seat.communicator;
     if (c.rank() == 1) return "";

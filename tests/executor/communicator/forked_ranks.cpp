@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "executor/communicator/socket_mesh.h"
+#include "tests/executor/communicator/launched_ranks.h"
 
 namespace executor {
 namespace {
@@ -75,6 +76,18 @@ Outcome run_body(const CommunicatorKind& kind, const Membership& membership, int
   return outcome;
 }
 
+std::vector<Outcome> run_launched(const CommunicatorKind& kind, int ranks, std::chrono::milliseconds deadline,
+                                  const std::function<std::string(const RankSeat&)>& body) {
+  const int rank = launched_rank();
+  Outcome own;
+  if (rank < ranks) own = run_body(kind, {.rank = rank, .ranks = ranks, .deadline = deadline}, -1, body);
+  std::vector<Outcome> outcomes;
+  for (const std::string& text : exchange(encode(own))) outcomes.push_back(decode(text));
+  if (static_cast<int>(outcomes.size()) < ranks) throw std::runtime_error("more processes are to be launched");
+  outcomes.resize(static_cast<std::size_t>(ranks));
+  return outcomes;
+}
+
 }  // namespace
 
 int free_port() {
@@ -100,8 +113,24 @@ void require(bool condition, std::string_view message) {
   if (!condition) throw std::runtime_error(std::string(message));
 }
 
+std::vector<Way> testable_ways(bool with_faults) {
+  std::vector<Way> ways;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    if (kind.connects_itself != launched() || (with_faults && !kind.survives_faults)) continue;
+    ways.push_back({kind, false});
+    if (!kind.connects_itself) ways.push_back({kind, true});
+  }
+  return ways;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Way>& way) {
+  if (way.param.kind.connects_itself) return std::string(way.param.kind.name);
+  return fmt::format("{}_{}", way.param.kind.name, way.param.tcp ? "tcp" : "unix");
+}
+
 std::vector<Outcome> run_ranks(const Way& way, int ranks, const std::function<std::string(const RankSeat&)>& body,
                                const RunOptions& options) {
+  if (way.kind.connects_itself) return run_launched(way.kind, ranks, options.deadline, body);
   const auto mesh = socket_mesh(way.tcp ? 0 : ranks);
   const MasterAddress master{"127.0.0.1", way.tcp ? free_port() : 0};
   const Pipe abort, ready;

@@ -1,6 +1,7 @@
-// Ranks as forked processes that report to the test.
+// Ranks as forked processes that report to the test or, under a launcher, as the processes that it has started.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -48,7 +49,12 @@ struct Way {
   bool tcp = false;
 };
 
-/// Runs `body` on `ranks` processes. Stopped and killed ranks are cleaned up.
+/// All that can be tested here: under a launcher the kinds that connect themselves, otherwise the others.
+std::vector<Way> testable_ways(bool with_faults);
+std::string name_of(const ::testing::TestParamInfo<Way>& way);
+
+/// Runs `body` on `ranks` processes. Stopped and killed ranks are cleaned up. A kind that connects
+/// itself runs on the first `ranks` of the launched processes, and all of those learn the outcomes.
 std::vector<Outcome> run_ranks(const Way& way, int ranks, const std::function<std::string(const RankSeat&)>& body,
                                const RunOptions& options = {});
 
