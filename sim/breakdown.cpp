@@ -195,6 +195,11 @@ Cause Ledger::book(const Execution& execution, Cause binding, bool on_compute_la
   return binding;
 }
 
+void Ledger::book_compute(std::int64_t end, const Breakdown& spent, bool count) {
+  for (std::size_t kind = 0; count && kind < spent.size(); ++kind) spent_[kind] += spent[kind];
+  compute_free_ = end;
+}
+
 void Ledger::attribute(std::int64_t begin, Moment until) {
   std::int64_t end = until.time;
   for (Cause cause = until.cause; end > begin;) {

@@ -67,6 +67,9 @@ class Ledger {
   /// Returns the cause of its end.
   Cause book(const Execution& execution, Cause binding, bool on_compute_lane, bool count);
 
+  /// Books the compute lane's time from its last operation until `end`, when another one ends: what it is `spent` on.
+  void book_compute(std::int64_t end, const Breakdown& spent, bool count);
+
   /// A stretch of time that began at `begin`, because of `previous`.
   Cause add(std::int64_t begin, TimeKind kind, Cause previous);
 

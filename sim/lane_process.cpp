@@ -161,6 +161,7 @@ void LaneProcess::start(std::size_t lane, std::int64_t now) {
   LaneFront& state = lanes_[lane];
   const FlatOperation& what = front(lane);
   state.turn = now;
+  if (!what.host && pass_stretch(lane)) return;
   if ((what.kernel || what.exchange) && begin_run(lane, now)) return;
   if (what.meeting == Meeting::kReceive || what.meeting == Meeting::kJoint) {
     await(lane);

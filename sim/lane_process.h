@@ -1,6 +1,7 @@
 // One class of ranks in virtual time, lane by lane: simulate_lanes' process. At every time at which something happens
 // to it, it ends what is done, starts what is ready and settles the rates. Compute and tensor lane go run by run
-// (lane_tables.h) as long as no other transfer is in flight; then kernels go on as a run, an exchange by itself.
+// (lane_tables.h) as long as no other transfer is in flight; then kernels go on as a run, an exchange by itself. Operations that the host
+// awaits one by one (serial_stretch.h) are booked at once, ahead of time.
 #pragma once
 
 #include <array>
@@ -157,6 +158,11 @@ class LaneProcess {
   void leave(std::size_t lane);
   void look_at_front(std::size_t lane);
   Cause book(std::size_t lane, const FlatOperation& what, const Execution& execution, Cause binding);
+
+  // Serial stretches.
+  bool pass_stretch(std::size_t lane);
+  Moment pass_alone(const FlatOperation& what, Moment ready);
+  Moment skip_to_last_compute(const SerialStretch& stretch, const FlatCall& at, std::int32_t step, Moment first);
 
   // Runs.
   bool begin_run(std::size_t lane, std::int64_t now);

@@ -83,6 +83,13 @@ CallShape completed(CallShape shape, const FlatBlock& block) {
 
 }  // namespace
 
+const SerialStretch* FlatBlock::stretch_at(std::uint32_t operation) const {
+  const auto next = std::ranges::upper_bound(stretches, operation, {}, &SerialStretch::first);
+  if (next == stretches.begin()) return nullptr;
+  const SerialStretch& found = *(next - 1);
+  return operation < found.last ? &found : nullptr;
+}
+
 bool CallShape::names(std::uint32_t operation) const { return std::ranges::binary_search(dependents, operation); }
 
 FlatProcess::FlatProcess(const strategies::Program& program, std::uint32_t process, const Prices& prices,
@@ -92,6 +99,7 @@ FlatProcess::FlatProcess(const strategies::Program& program, std::uint32_t proce
     blocks.push_back(flat_block(program, process, b, prices, rendezvous));
   }
   name_operations(role);
+  for (FlatBlock& block : blocks) block.stretches = serial_stretches(block);
   add_calls(role);
 }
 

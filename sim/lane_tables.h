@@ -13,6 +13,7 @@
 #include "sim/breakdown.h"
 #include "sim/prices.h"
 #include "sim/rendezvous.h"
+#include "sim/serial_stretch.h"
 #include "strategies/program/program.h"
 
 namespace sim {
@@ -47,6 +48,9 @@ struct FlatBlock {
   std::vector<std::uint32_t> hosts;      ///< the host operations; they end the sections
   std::vector<std::int64_t> section_ns;  ///< host time of every section, one more than host operations
   std::uint32_t named = 0;
+  std::vector<SerialStretch> stretches;  ///< in order
+  /// The one that the operation, no host operation, is part of, or nullptr.
+  const SerialStretch* stretch_at(std::uint32_t operation) const;
 };
 
 /// A CrossDependence, resolved.

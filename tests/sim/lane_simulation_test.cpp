@@ -103,7 +103,8 @@ TEST(LaneSimulation, EqualsReferenceOnSchedules) {
   }
 }
 
-// Random lanes, dependences within and across actions and steps, host operations that drain, an input pipeline,
+// Random lanes, dependences within and across actions and steps, host operations that drain, blocking launches (hosts
+// and operations that take no time, too), an input pipeline,
 // collectives between roles before a send, receives in the middle of blocks.
 TEST(LaneSimulation, EqualsReferenceOnRandomPrograms) {
   int finished = 0;
@@ -111,8 +112,9 @@ TEST(LaneSimulation, EqualsReferenceOnRandomPrograms) {
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Program program = tests::random_program(seed);
-    Prices prices = tests::timed_prices(program, static_cast<std::int64_t>(seed % 40),
-                                        static_cast<std::int64_t>(seed % 7 * seed % 11), 5);
+    Prices prices =
+        tests::timed_prices(program, static_cast<std::int64_t>(seed % 40),
+                            static_cast<std::int64_t>(seed % 7 * seed % 11), static_cast<std::int64_t>(seed % 5));
     if (seed % 3 == 0) prices.input_samples_per_ns = 0.02;
     if (both_agree(program, prices, 2 + static_cast<int>(seed % 3))) ++finished;
     if (HasFailure()) break;
@@ -127,8 +129,9 @@ TEST(LaneSimulation, EqualsReferenceOnRandomProgramsThatShare) {
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Program program = tests::random_program(seed);
-    Prices prices = tests::timed_prices(program, static_cast<std::int64_t>(seed % 40),
-                                        static_cast<std::int64_t>(seed % 7 * seed % 11), 5);
+    Prices prices =
+        tests::timed_prices(program, static_cast<std::int64_t>(seed % 40),
+                            static_cast<std::int64_t>(seed % 7 * seed % 11), static_cast<std::int64_t>(seed % 5));
     tests::add_random_loads(seed, program, prices);
     if (both_agree(program, prices, 2 + static_cast<int>(seed % 3))) {
       ++finished;

@@ -80,6 +80,7 @@ Block random_block(Dice& dice, BlockKind kind, int stage, int stages) {
   block.kind = kind;
   block.virtual_stage = stage;
   const int operations = 3 + dice.below(10);
+  const bool blocking = dice.one_in(2);  // launches
   const int receives_at = dice.one_in(2) ? 0 : dice.below(operations);
   const int sends_at = dice.below(operations);
   for (int i = 0; i < operations; ++i) {
@@ -87,6 +88,9 @@ Block random_block(Dice& dice, BlockKind kind, int stage, int stages) {
       block.operations.push_back(receive_from(from, payload));
     }
     block.operations.push_back(random_work(dice, static_cast<std::uint32_t>(block.operations.size())));
+    if (blocking && !dice.one_in(12)) {
+      block.operations.push_back(host_operation(HostReason::kBlockingLaunch, 0, {last_of(block)}));
+    }
     if (kind != BlockKind::kUpdate && i == sends_at && to >= 0 && to < stages) {
       block.operations.push_back(send_to(to, payload, {last_of(block)}));
     }
