@@ -7,9 +7,10 @@ function(trainyard_kernel_build name scalar)
   add_library(${target} STATIC ${sources})
   trainyard_compile_options(${target})
   target_compile_definitions(${target} PRIVATE TRAINYARD_KERNEL_BUILD=${name} TRAINYARD_KERNEL_SCALAR=${scalar})
+  # -Wno-psabi: how vectors are passed depends on the instruction set; no call is left that could pass one.
   # Unoptimised, inline functions of the standard library would become symbols that another build may be linked to.
   target_compile_options(${target} PRIVATE
-    -ffp-contract=fast -fno-math-errno $<$<CONFIG:Debug>:-O2> ${ARGN})
+    -ffp-contract=fast -fno-math-errno -Wno-psabi $<$<CONFIG:Debug>:-O2> ${ARGN})
   target_link_libraries(${target} PRIVATE trainyard_strategies Eigen3::Eigen)
 endfunction()
 

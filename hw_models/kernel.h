@@ -70,6 +70,8 @@ struct Elementwise {
   std::int64_t elements = 1;  ///< of the output
   std::int64_t bytes_read = 0, bytes_written = 0;
   bool backward = false;
+  std::int64_t columns = 0;   ///< elements of a row where the pass depends on them (rotation, gate, positions); else 0
+  std::int64_t head_dim = 0;  ///< rotation only
   bool operator==(const Elementwise&) const = default;
 };
 
@@ -87,6 +89,7 @@ struct CrossEntropy {
   bool backward = false;
   bool fused = false;
   DType logits = DType::kFp32;
+  std::int64_t padding = 0;  ///< the last columns over all ranks that stand for no token
   bool operator==(const CrossEntropy&) const = default;
 };
 

@@ -273,7 +273,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
     Role& role = program.roles[static_cast<std::size_t>(s)];
     role.name = "stage " + std::to_string(s);
     role.stage = s;
-    StageParameters parameters(role, shapes, plan, made);
+    StageParameters parameters(role, shapes, plan, made, training.optimizer);
     Stage stage{model, training, plan, made, shapes, groups, role, parameters, {}, {}, {}, {}};
     StageBuilder(program, stage, split, schedule, shape).build();
   }

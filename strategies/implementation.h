@@ -33,7 +33,9 @@ struct Implementation {
   SelectiveRecompute selective = SelectiveRecompute::kAttention;
   bool dropout = false;  ///< masks are kept
   bool fused_cross_entropy = true;
-  bool fused_elementwise = true;            ///< bias + activation, bias + dropout + add in one pass
+  bool fused_elementwise = true;  ///< bias + activation, bias + dropout + add in one pass
+  bool fused_gate = false;        ///< not fused_elementwise: the product with the gate is still part of the activation
+  bool packed_attention = false;  ///< unfused: its products read and write the projections' rows, nothing is copied
   bool fused_gradient_accumulation = true;  ///< the weight-gradient product adds into the gradient buffer itself
   bool half_gradients_until_end = false;    ///< not fused: narrower products stay until the whole backward is done
   bool casts_products = false;              ///< not fused: a narrower product is cast to the gradient's format first

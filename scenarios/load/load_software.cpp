@@ -42,6 +42,8 @@ constexpr Switch kSwitches[] = {
     {"separate_buckets", &Implementation::separate_buckets},
     {"copies_keys_and_values", &Implementation::copies_keys_and_values},
     {"fused_elementwise", &Implementation::fused_elementwise},
+    {"fused_gate", &Implementation::fused_gate},
+    {"packed_attention", &Implementation::packed_attention},
     {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
     {"persistent_gathers", &Implementation::persistent_gathers},
     {"flat_parameter_gather", &Implementation::flat_parameter_gather},

@@ -74,8 +74,12 @@ enum class Lifetime : std::uint8_t {
 struct TensorSlice {
   std::string parameter;            ///< "layers.3.attention.qkv.weight"; empty = not a parameter
   std::vector<std::int64_t> shape;  ///< global shape
-  int sharded_axis = -1;            ///< axis split over `group`, -1 = whole
-  std::int64_t begin = 0, end = 0;  ///< this role's tensor-parallel rank 0 share is [begin, end) on that axis
+  int sharded_axis = -1;            ///< axis split over the tensor ranks, -1 = whole
+  /// What the sharded axis consists of where that is more than one thing (queries, keys and values; gate and value):
+  /// every part is split by itself, and a rank holds its shares of them one after the other. Empty = one part.
+  std::vector<std::int64_t> parts;
+  std::int64_t begin = 0,
+               end = 0;  ///< tensor-parallel rank 0 holds [begin, end) on that axis (of one part), others as much
   bool operator==(const TensorSlice&) const = default;
 };
 
@@ -173,7 +177,7 @@ struct Operation {
   Work work;
   Lane lane = Lane::kCompute;
   std::vector<OperationId> after;       ///< earlier operations of the same block
-  std::vector<BufferId> reads, writes;  ///< operands, in the kernel's order
+  std::vector<BufferId> reads, writes;  ///< operands in the kernel's order (docs/models.md, "Operands")
   std::vector<BufferId> allocates, frees;
   Origin origin;
   bool operator==(const Operation&) const = default;

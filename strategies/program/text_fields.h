@@ -123,9 +123,13 @@ template <>
 struct Description<hw_models::Elementwise> {
   using T = hw_models::Elementwise;
   static constexpr std::string_view kWord = "elementwise";
-  static constexpr auto kFields =
-      std::tuple{Field{"kind", &T::kind}, Field{"elements", &T::elements}, Field{"bytes_read", &T::bytes_read},
-                 Field{"bytes_written", &T::bytes_written}, Field{"backward", &T::backward}};
+  static constexpr auto kFields = std::tuple{Field{"kind", &T::kind},
+                                             Field{"elements", &T::elements},
+                                             Field{"bytes_read", &T::bytes_read},
+                                             Field{"bytes_written", &T::bytes_written},
+                                             Field{"backward", &T::backward},
+                                             Field{"columns", &T::columns},
+                                             Field{"head_dim", &T::head_dim}};
 };
 template <>
 struct Description<hw_models::Embedding> {
@@ -141,7 +145,7 @@ struct Description<hw_models::CrossEntropy> {
   static constexpr std::string_view kWord = "cross-entropy";
   static constexpr auto kFields =
       std::tuple{Field{"tokens", &T::tokens}, Field{"vocabulary", &T::vocabulary}, Field{"backward", &T::backward},
-                 Field{"fused", &T::fused}, Field{"logits", &T::logits}};
+                 Field{"fused", &T::fused},   Field{"logits", &T::logits},         Field{"padding", &T::padding}};
 };
 template <>
 struct Description<hw_models::Optimizer> {
@@ -223,7 +227,7 @@ struct Description<TensorSlice> {
   using T = TensorSlice;
   static constexpr auto kFields =
       std::tuple{Field{"parameter", &T::parameter}, Field{"shape", &T::shape}, Field{"axis", &T::sharded_axis},
-                 Field{"begin", &T::begin}, Field{"end", &T::end}};
+                 Field{"parts", &T::parts},         Field{"begin", &T::begin}, Field{"end", &T::end}};
 };
 template <>
 struct Description<Buffer> {

@@ -27,7 +27,12 @@ const Parameter& head_weight(const Stage& stage) {
 
 hw_models::CrossEntropy cross_entropy(const Stage& stage, bool backward) {
   const Shapes& s = stage.shapes;
-  return {s.tokens, s.vocabulary, backward, stage.implementation.fused_cross_entropy, stage.implementation.logits};
+  return {.tokens = s.tokens,
+          .vocabulary = s.vocabulary,
+          .backward = backward,
+          .fused = stage.implementation.fused_cross_entropy,
+          .logits = stage.implementation.logits,
+          .padding = s.padded_vocabulary - stage.model.vocabulary};
 }
 
 /// Position table, norm and dropout between the gathered rows and the first layer.
@@ -38,8 +43,9 @@ void write_embedding_finish(BlockWriter& writer, const Stage& stage, BufferId em
                    {embedded, stage.parameters.find("embedding.norm.weight").weight}, {output});
   } else {
     const std::int64_t bytes = s.stream_bytes();
-    writer.compute(Elementwise{ElementwiseKind::kAdd, s.tokens_between * s.hidden, 2 * bytes, bytes, false},
-                   "position-add", {embedded}, {output});
+    Elementwise add{ElementwiseKind::kAdd, s.tokens_between * s.hidden, 2 * bytes, bytes, false};
+    add.columns = s.hidden;
+    writer.compute(add, "position-add", {embedded, stage.parameters.find("embedding.position").weight}, {output});
   }
   writer.free(embedded);
 }
@@ -70,6 +76,8 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   gathered.await(writer);
   const Parameter& table = stage.parameters.find("embedding.weight");
   BlockWriter::Buffers written{table.gradient};
+  const bool learned = stage.parameters.contains("embedding.position");
+  if (learned) written.push_back(stage.parameters.find("embedding.position").gradient);
   if (keeps_products(stage)) {
     written.push_back(writer.temporary("product", table.elements * stage.shapes.activation_bytes));
     writer.free_at_end(written.back());
@@ -77,7 +85,7 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   writer.compute(embedding_kernel(stage, true), "embedding-backward", {gathered.buffer}, std::move(written));
   writer.free(gradient);
   free_gathered(writer, gathered.buffer, gradient);
-  if (stage.parameters.contains("embedding.position")) buckets.ready(stage.parameters.find("embedding.position"));
+  if (learned) buckets.ready(stage.parameters.find("embedding.position"));
   buckets.ready(table);
 }
 

@@ -23,7 +23,7 @@ class GradientBuckets {
   BlockWriter& writer_;
   const Stage& stage_;
   bool active_;
-  std::int64_t elements_ = 0;
+  std::int64_t elements_ = 0, padded_ = 0;
   BlockWriter::Buffers gradients_;
 };
 

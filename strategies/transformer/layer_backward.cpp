@@ -19,7 +19,7 @@ class LayerBackward {
     free_gathered(w_, branch, gradient);
     w_.free(b_.activated);
     const BufferId up = w_.temporary("gradient-up", s_.tokens * s_.up * s_.activation_bytes);
-    write_activation_backward(w_, stage_, b_.up, activated, up);
+    write_activation_backward(w_, stage_, b_.up, activated, fused_bias(), up);
     w_.free(activated);
     w_.free(b_.up);
     const BufferId normed = column_split("mlp.up", "mlp-up", up, b_.mlp_normed, s_.up);
@@ -45,6 +45,11 @@ class LayerBackward {
   bool has(const std::string& part) const { return stage_.parameters.contains(layer_parameter(layer_, part.c_str())); }
   const Parameter& parameter(const std::string& part) const {
     return stage_.parameters.find(layer_parameter(layer_, part.c_str()));
+  }
+  /// The bias that the activation adds itself, so that `up` holds what comes before it.
+  std::optional<BufferId> fused_bias() const {
+    if (!stage_.implementation.fused_elementwise || !has("mlp.up.bias")) return std::nullopt;
+    return parameter("mlp.up.bias").weight;
   }
   void ready(const std::string& part) {
     if (has(part)) buckets_.ready(parameter(part));
@@ -98,9 +103,8 @@ class LayerBackward {
 
   void position_and_query_norm(BufferId qkv) {
     const std::int64_t rotated = s_.tokens * (s_.query + s_.kv_heads * s_.head_dim);
-    const std::int64_t bytes = rotated * s_.activation_bytes;
     if (stage_.model.position == PositionKind::kRotary) {
-      w_.compute(Elementwise{ElementwiseKind::kRotary, rotated, bytes, bytes, true}, "rotary-backward", {qkv}, {qkv});
+      w_.compute(rotary_kernel(s_, true), "rotary-backward", {qkv}, {qkv});
     }
     if (has("attention.query_key_norm")) {
       const Parameter& norm = parameter("attention.query_key_norm");

@@ -1,3 +1,7 @@
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
 
@@ -20,6 +24,10 @@ class LayerForward {
 
  private:
   const Parameter& parameter(const char* part) const { return stage_.parameters.find(layer_parameter(layer_, part)); }
+  std::optional<BufferId> bias(const char* part) const {
+    const std::string name = layer_parameter(layer_, part);
+    return stage_.parameters.contains(name) ? std::optional(stage_.parameters.find(name).weight) : std::nullopt;
+  }
   void done_with(BufferId buffer) {
     if (!keep_) w_.free(buffer);
   }
@@ -29,26 +37,30 @@ class LayerForward {
                {input, parameter(part).weight}, {output});
   }
 
+  /// `label` names the operation; {input, weight, bias if it is added here} -> {output}
   void matmul(const char* part, const char* label, BufferId input, std::int64_t in, std::int64_t out, BufferId output,
-              bool behind_norm = false) {
+              bool behind_norm = false, std::optional<BufferId> bias = {}) {
     write_narrowing(w_, stage_, label, input, in, behind_norm && stage_.implementation.fused_elementwise);
     Matmul kernel{.m = s_.tokens, .n = out, .k = in, .dtype = s_.matmul, .output = s_.activation, .transpose_b = true};
-    w_.compute(kernel, label, {input, parameter(part).weight}, {output});
+    BlockWriter::Buffers reads{input, parameter(part).weight};
+    if (bias) reads.push_back(*bias);
+    w_.compute(kernel, label, std::move(reads), {output});
   }
 
   /// norm -> (gather) -> first matrix
   void normed_matmul(BufferId input, const char* norm_part, BufferId normed, const char* part, const char* label,
-                     std::int64_t out, BufferId output) {
+                     std::int64_t out, BufferId output, std::optional<BufferId> bias = {}) {
     norm(input, norm_part, normed);
     const Moved gathered = gather_stream(w_, stage_, normed, stage_.column_gathers);
     gathered.await(w_);
-    matmul(part, label, gathered.buffer, s_.hidden, out, output, true);
+    matmul(part, label, gathered.buffer, s_.hidden, out, output, true, bias);
     free_gathered(w_, gathered.buffer, normed);
     done_with(normed);
   }
 
   void attention() {
-    normed_matmul(b_.input, "attention.norm", b_.attention_normed, "attention.qkv.weight", "qkv", s_.qkv, b_.qkv);
+    normed_matmul(b_.input, "attention.norm", b_.attention_normed, "attention.qkv.weight", "qkv", s_.qkv, b_.qkv,
+                  bias("attention.qkv.bias"));
     position_and_query_norm();
     write_attention_forward(w_, stage_, layer_);
     if (stage_.recompute_of(layer_) == Recompute::kSelective || !keep_) w_.free(b_.softmax);
@@ -56,7 +68,7 @@ class LayerForward {
     const BufferId projected = w_.temporary("projected", s_.full_bytes());
     matmul("attention.output.weight", "attention-output", b_.context, s_.query, s_.hidden, projected);
     done_with(b_.context);
-    residual(projected, "attention.post_norm", b_.input, b_.attention_mask, b_.middle);
+    residual(projected, "attention.post_norm", bias("attention.output.bias"), b_.input, b_.attention_mask, b_.middle);
   }
 
   void position_and_query_norm() {
@@ -66,8 +78,7 @@ class LayerForward {
                  "query-key-norm", {b_.qkv, parameter("attention.query_key_norm").weight}, {b_.qkv});
     }
     if (stage_.model.position == PositionKind::kRotary) {
-      const std::int64_t bytes = rotated * s_.activation_bytes;
-      w_.compute(Elementwise{ElementwiseKind::kRotary, rotated, bytes, bytes, false}, "rotary", {b_.qkv}, {b_.qkv});
+      w_.compute(rotary_kernel(s_, false), "rotary", {b_.qkv}, {b_.qkv});
     }
   }
 
@@ -77,17 +88,18 @@ class LayerForward {
     } else {  // one norm feeds both branches
       normed_matmul(b_.middle, "attention.norm", b_.mlp_normed, "mlp.up.weight", "mlp-up", s_.up, b_.up);
     }
-    write_activation_forward(w_, stage_, b_.up, b_.activated);
+    write_activation_forward(w_, stage_, b_.up, bias("mlp.up.bias"), b_.activated);
     done_with(b_.up);
     const BufferId projected = w_.temporary("projected", s_.full_bytes());
     matmul("mlp.down.weight", "mlp-down", b_.activated, s_.ffn, s_.hidden, projected);
     done_with(b_.activated);
-    residual(projected, "mlp.post_norm", b_.middle, b_.mlp_mask, output);
+    residual(projected, "mlp.post_norm", bias("mlp.down.bias"), b_.middle, b_.mlp_mask, output);
     done_with(b_.middle);
   }
 
-  /// (reduce) -> (norm) -> bias, dropout, add
-  void residual(BufferId projected, const char* norm_part, BufferId stream, BufferId mask, BufferId output) {
+  /// (reduce) -> (norm) -> bias, dropout, add: {sum, stream, bias if any} -> {output}
+  void residual(BufferId projected, const char* norm_part, std::optional<BufferId> bias, BufferId stream, BufferId mask,
+                BufferId output) {
     const Moved moved = reduce_stream(w_, stage_, projected);
     moved.await(w_);
     const BufferId reduced = moved.buffer;
@@ -102,11 +114,12 @@ class LayerForward {
       w_.compute(Elementwise{ElementwiseKind::kScale, elements, bytes, bytes + elements, false}, "dropout", {reduced},
                  {reduced});
     }
-    BlockWriter::Buffers writes{output};
+    BlockWriter::Buffers reads{reduced, stream}, writes{output};
+    if (bias) reads.push_back(*bias);
     if (dropout) writes.push_back(mask);
     w_.compute(Elementwise{dropout ? ElementwiseKind::kBiasDropoutAdd : ElementwiseKind::kResidualAdd, elements,
                            2 * bytes, bytes + (dropout ? elements : 0), false},
-               "residual-add", {reduced, stream}, std::move(writes));
+               "residual-add", std::move(reads), std::move(writes));
     w_.free(reduced);
     if (dropout) done_with(mask);
   }

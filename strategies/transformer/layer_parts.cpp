@@ -1,5 +1,7 @@
 #include "strategies/transformer/layer_parts.h"
 
+#include <utility>
+
 namespace strategies {
 namespace {
 
@@ -22,9 +24,10 @@ hw_models::Attention attention_kernel(const Stage& stage, bool backward) {
 }
 
 /// Batched products want heads outermost, the projections want them side by side: unfused attention copies between the
-/// two layouts. Flash kernels take both.
+/// two layouts. Flash kernels take both, and so do products over rows with a stride (packed_attention).
 void write_layout_copy(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t columns) {
-  if (stage.implementation.attention != hw_models::AttentionKernel::kUnfused) return;
+  const bool unfused = stage.implementation.attention == hw_models::AttentionKernel::kUnfused;
+  if (!unfused || stage.implementation.packed_attention) return;
   const std::int64_t elements = stage.shapes.tokens * columns;
   const std::int64_t bytes = elements * stage.shapes.activation_bytes;
   writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, false}, "attention-layout", {buffer},
@@ -194,30 +197,48 @@ void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer
   write_layout_copy(writer, stage, qkv_gradient, stage.shapes.qkv);
 }
 
-void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated) {
+hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward) {
+  const std::int64_t columns = shapes.query + shapes.kv_heads * shapes.head_dim;
+  const std::int64_t bytes = shapes.tokens * columns * shapes.activation_bytes;
+  Elementwise kernel{ElementwiseKind::kRotary, shapes.tokens * columns, bytes, bytes, backward};
+  kernel.columns = columns;
+  kernel.head_dim = shapes.head_dim;
+  return kernel;
+}
+
+void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, std::optional<BufferId> bias,
+                              BufferId activated) {
   const Shapes& s = stage.shapes;
   const std::int64_t elements = s.tokens * s.ffn;
   const std::int64_t in = s.tokens * s.up * s.activation_bytes;
   const std::int64_t out = elements * s.activation_bytes;
-  if (!stage.implementation.fused_elementwise) {  // bias add, or the gate's product, in a pass of its own
-    writer.compute(Elementwise{ElementwiseKind::kAdd, s.tokens * s.up, in, in, false}, "mlp-bias", {up}, {up});
+  const bool fused = stage.implementation.fused_elementwise;
+  if (!fused && (bias || !stage.implementation.fused_gate)) {  // bias add, or the gate's product, in a pass of its own
+    Elementwise add{ElementwiseKind::kAdd, s.tokens * s.up, in, in, false};
+    if (bias) add.columns = s.up;
+    writer.compute(add, "mlp-bias", bias ? BlockWriter::Buffers{up, *bias} : BlockWriter::Buffers{up}, {up});
   }
-  writer.compute(Elementwise{activation_kind(stage.model), elements, in, out, false}, "activation", {up}, {activated});
+  Elementwise kernel{activation_kind(stage.model), elements, in, out, false};
+  kernel.columns = s.ffn;
+  writer.compute(kernel, "activation", bias && fused ? BlockWriter::Buffers{up, *bias} : BlockWriter::Buffers{up},
+                 {activated});
 }
 
 void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated_gradient,
-                               BufferId up_gradient) {
+                               std::optional<BufferId> bias, BufferId up_gradient) {
   const Shapes& s = stage.shapes;
   const std::int64_t elements = s.tokens * s.ffn;
   const std::int64_t wide = s.tokens * s.up * s.activation_bytes;
-  if (!stage.implementation.fused_elementwise && stage.model.gated_mlp) {  // the gate's product, and gate and up joined
+  if (stage.separate_gate()) {  // the gate's product, and gate and up joined
     writer.compute(
         Elementwise{ElementwiseKind::kCopy, s.tokens * s.up, 2 * wide + elements * s.activation_bytes, 2 * wide, true},
         "gate-product-backward", {up, activated_gradient}, {activated_gradient});
   }
-  writer.compute(
-      Elementwise{activation_kind(stage.model), s.tokens * s.up, wide + elements * s.activation_bytes, wide, true},
-      "activation-backward", {up, activated_gradient}, {up_gradient});
+  Elementwise kernel{activation_kind(stage.model), s.tokens * s.up, wide + elements * s.activation_bytes, wide, true};
+  kernel.columns = s.ffn;
+  BlockWriter::Buffers reads{up, activated_gradient};
+  if (bias) reads.push_back(*bias);
+  writer.compute(kernel, "activation-backward", std::move(reads), {up_gradient});
 }
 
 }  // namespace strategies

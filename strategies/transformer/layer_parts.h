@@ -59,8 +59,14 @@ void write_attention_recompute(BlockWriter& writer, const Stage& stage, int laye
 void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId output_gradient,
                               BufferId qkv_gradient);
 
-void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated);
+/// Rotation of the queries and keys in the packed projection, in place.
+hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward);
+
+/// `bias`: of the up projection, added to `up` in place or, in fused passes, on the way to `activated`.
+void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, std::optional<BufferId> bias,
+                              BufferId activated);
+/// `bias`: of a fused pass only.
 void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated_gradient,
-                               BufferId up_gradient);
+                               std::optional<BufferId> bias, BufferId up_gradient);
 
 }  // namespace strategies

@@ -45,8 +45,7 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   b.mlp_normed = add("mlp.normed", stream, !full);
   b.up = add("mlp.up", wide * s.up, !full);
   // A gate in passes of its own keeps its activated half as well as the product.
-  const bool gate_kept = stage.model.gated_mlp && !stage.implementation.fused_elementwise;
-  b.activated = add("mlp.activated", wide * s.ffn * (gate_kept ? 2 : 1), !full);
+  b.activated = add("mlp.activated", wide * s.ffn * (stage.separate_gate() ? 2 : 1), !full);
   if (stage.implementation.dropout) {
     b.attention_mask = add("attention.mask", s.tokens_between * s.hidden, !full);
     b.mlp_mask = add("mlp.mask", s.tokens_between * s.hidden, !full);

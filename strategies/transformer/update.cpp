@@ -61,14 +61,15 @@ class UpdateWriter {
     if (stage_.model.tied_embeddings && stage_.plan.pipeline > 1) reduce_tied();
   }
 
-  /// Gradients of replicated parameters that are partial sums: under sequence parallelism every tensor rank saw other
-  /// tokens; the norms of queries and keys see only the rank's own heads in any case.
+  /// Gradients of replicated parameters that are partial sums: under sequence parallelism the norms of every tensor
+  /// rank saw other tokens; those of queries and keys see only the rank's own heads in any case. Biases and positions
+  /// are summed from the gathered gradient, whole on every rank.
   void reduce_replicated() {
     std::int64_t elements = 0;
     BlockWriter::Buffers gradients;
     for (const Parameter& parameter : stage_.parameters.all()) {
       const bool per_head = parameter.name.ends_with(".query_key_norm");
-      if (!parameter.tensor_replicated || !(stage_.plan.sequence_parallel || per_head)) continue;
+      if (!parameter.partial || !(stage_.plan.sequence_parallel || per_head)) continue;
       elements += parameter.elements;
       gradients.push_back(parameter.gradient);
     }
@@ -150,11 +151,14 @@ class UpdateWriter {
     w_.at(-1, Phase::kUpdate);
     const bool master = stage_.implementation.master_weights && stage_.shapes.activation != hw_models::DType::kFp32;
     hw_models::Optimizer kernel;
+    kernel.kind = stage_.training.optimizer;
     kernel.parameters = stage_.parameters.updated_elements();
-    // Read gradient, momentum, variance and (master) weights; write the last three, and the low-precision copy.
+    // Read gradient, state (AdamW: momentum, variance) and (master) weights; write the last two, and the low-precision
+    // copy.
     const double gradient = hw_models::info(final_dtype()).bytes;
+    const double kept = 4 + static_cast<double>(state_bytes(kernel.kind, false));
     kernel.bytes_per_parameter =
-        gradient + 12 + 12 + (master ? static_cast<double>(stage_.shapes.activation_bytes) : 0);
+        gradient + 2 * kept + (master ? static_cast<double>(stage_.shapes.activation_bytes) : 0);
     BlockWriter::Buffers reads = final_gradients();
     reads.push_back(stage_.parameters.optimizer_state());
     BlockWriter::Buffers writes{stage_.parameters.optimizer_state()};
@@ -178,15 +182,19 @@ class UpdateWriter {
     if (stage_.implementation.flat_parameter_gather) add_flat_copies();
     for (int chunk = 0; chunk < stage_.plan.chunks; ++chunk) {
       ParameterGather next{.operation = {}, .chunk = chunk, .weights = {}};
-      std::int64_t elements = 0;
+      std::int64_t elements = 0, padded = 0;
       for (const Parameter& parameter : stage_.parameters.all()) {
         if (parameter.chunk != chunk) continue;
         elements += parameter.elements;
+        padded += stage_.parameters.padded_elements(parameter);
         next.weights.push_back(parameter.weight);
         const std::int64_t bucket = stage_.implementation.gathers_at_once ? 0 : stage_.implementation.bucket_parameters;
-        if (bucket > 0 && elements >= bucket) emit(next, elements);
+        if (bucket > 0 && elements >= bucket) {
+          emit(next, padded);
+          elements = padded = 0;
+        }
       }
-      emit(next, elements);
+      emit(next, padded);
     }
     for (const BufferId copy : flat_copies_) w_.free(copy);
   }
@@ -201,10 +209,8 @@ class UpdateWriter {
     flat_copies_.push_back(w_.temporary("flat-weights", shard * replicas));
   }
 
-  void emit(ParameterGather& next, std::int64_t& elements) {
-    if (elements == 0) return;
-    const std::int64_t replicas = stage_.replicas();
-    const std::int64_t padded = (elements + replicas - 1) / replicas * replicas;
+  void emit(ParameterGather& next, std::int64_t padded) {
+    if (padded == 0) return;
     const bool wide = stage_.shapes.activation == hw_models::DType::kFp32;
     const hw_models::DType dtype = wide ? hw_models::DType::kFp32 : stage_.implementation.parameter_gather;
     const auto bytes = static_cast<std::int64_t>(static_cast<double>(padded) * hw_models::info(dtype).bytes);
@@ -214,7 +220,6 @@ class UpdateWriter {
                                    "gather-parameters", next.weights, std::move(written));
     result_.gathers.push_back(next);
     next.weights.clear();
-    elements = 0;
   }
 
   const Stage& stage_;

@@ -4,8 +4,7 @@
 
 #include "executor/cpu/kernels/kernel_build.h"
 
-// How vectors are passed depends on the instruction set; no call is left here that could pass one.
-#pragma GCC diagnostic ignored "-Wpsabi"
+#pragma GCC diagnostic ignored "-Wpsabi"  // cmake/kernel_build.cmake
 
 namespace executor::cpu::TRAINYARD_KERNEL_BUILD {
 

@@ -1,0 +1,253 @@
+#include "executor/cpu/collective_bindings.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+namespace executor::cpu {
+namespace {
+
+using strategies::Collective;
+using strategies::Operation;
+using Floats = std::span<float>;
+
+const Collective& collective_of(const Call& call) { return std::get<Collective>(call.operation.work); }
+
+std::size_t floats_of(const Call& call) {
+  return static_cast<std::size_t>(collective_of(call).bytes.value()) / sizeof(float);
+}
+
+std::size_t total(std::span<const Floats> parts) {
+  std::size_t sum = 0;
+  for (const Floats part : parts) sum += part.size();
+  return sum;
+}
+
+/// What is exchanged is what the Program says, to the byte.
+void require(const Call& call, std::size_t floats) {
+  if (floats == floats_of(call)) return;
+  throw std::logic_error("collective '" + call.operation.origin.label + "' moves " +
+                         std::to_string(collective_of(call).bytes.value()) + " bytes, its operands have " +
+                         std::to_string(floats * sizeof(float)));
+}
+
+std::span<std::byte> bytes_in(Floats floats) { return std::as_writable_bytes(floats); }
+Floats floats_in(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+void copy(Floats from, Floats to) { std::copy(from.begin(), from.end(), to.begin()); }
+
+bool in_place(const Operation& operation) {
+  return operation.writes.size() >= operation.reads.size() &&
+         std::equal(operation.reads.begin(), operation.reads.end(), operation.writes.begin());
+}
+
+bool is_kind(const Operation& operation, CollectiveKind kind) {
+  const auto* collective = std::get_if<Collective>(&operation.work);
+  return collective != nullptr && collective->kind == kind && collective->dtype == hw_models::DType::kFp32;
+}
+
+// ---- All-reduce of buffers in place ---------------------------------------------------------------------------
+
+bool fits_all_reduce(const Operation& operation) {
+  return is_kind(operation, CollectiveKind::kAllReduce) && operation.reads == operation.writes;
+}
+
+/// Buffers by address; one range if they lie together.
+std::vector<Floats> by_address(std::span<const Floats> buffers) {
+  std::vector<Floats> sorted(buffers.begin(), buffers.end());
+  std::ranges::sort(sorted, {}, [](Floats f) { return f.data(); });
+  return sorted;
+}
+
+bool lie_together(std::span<const Floats> sorted) {
+  for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
+    if (sorted[i].data() + sorted[i].size() != sorted[i + 1].data()) return false;
+  }
+  return true;
+}
+
+std::span<std::byte> before_all_reduce(const Call& call) {
+  const std::vector<Floats> parts = by_address(call.writes);
+  require(call, total(parts));
+  if (lie_together(parts)) return bytes_in({parts.front().data(), total(parts)});
+  const Floats all = call.state.staging(total(parts));
+  std::size_t used = 0;
+  for (const Floats part : parts) {
+    copy(part, all.subspan(used));
+    used += part.size();
+  }
+  return bytes_in(all);
+}
+
+void after_all_reduce(const Call& call, std::span<std::byte> data) {
+  const std::vector<Floats> parts = by_address(call.writes);
+  const Floats all = floats_in(data);
+  if (all.data() == parts.front().data()) return;
+  std::size_t used = 0;
+  for (const Floats part : parts) {
+    copy(all.subspan(used, part.size()), part);
+    used += part.size();
+  }
+}
+
+// ---- The loss over split columns: maximum, then target and sum ------------------------------------------------
+
+template <char first>  // of "loss-maximum", "loss-target", "loss-sum", behind the dash
+bool fits_loss(const Operation& operation) {
+  constexpr std::string_view kPrefix = "loss-";
+  const std::string& label = operation.origin.label;
+  return fits_all_reduce(operation) && label.starts_with(kPrefix) && label[kPrefix.size()] == first;
+}
+
+CrossEntropyRows<float> rows_of(const Call& call) { return call.state.loss_rows.at(call.microbatch).view(); }
+
+std::span<std::byte> before_loss(const Call& call, float* row) { return bytes_in({row, floats_of(call)}); }
+std::span<std::byte> before_maximum(const Call& call) { return before_loss(call, rows_of(call).maximum); }
+std::span<std::byte> before_target(const Call& call) { return before_loss(call, rows_of(call).target); }
+std::span<std::byte> before_sum(const Call& call) { return before_loss(call, rows_of(call).sum); }
+
+/// Nothing but the number of rows matters to what happens to them.
+CrossEntropyShape row_shape(const Call& call) {
+  return {.tokens = static_cast<std::int64_t>(floats_of(call))};
+}
+void after_maximum(const Call& call, std::span<std::byte> /*data*/) {
+  call.state.kernels.cross_entropy_rescale(row_shape(call), rows_of(call));
+}
+void after_target(const Call& /*call*/, std::span<std::byte> /*data*/) {}
+void after_sum(const Call& call, std::span<std::byte> /*data*/) {
+  call.state.loss_sum += call.state.kernels.cross_entropy_loss(row_shape(call), rows_of(call));
+}
+
+// ---- The gradient norm: one double ----------------------------------------------------------------------------
+
+bool fits_norm(const Operation& operation) {
+  return fits_all_reduce(operation) && operation.origin.label == "reduce-gradient-norm";
+}
+std::span<std::byte> before_norm(const Call& call) { return bytes_in(call.writes[0]); }
+void after_norm(const Call& /*call*/, std::span<std::byte> /*data*/) {}
+
+// ---- Gather and scatter of the residual stream ----------------------------------------------------------------
+
+struct Member {
+  std::size_t own = 0, count = 1;
+};
+Member member_of(const Call& call) {
+  const strategies::Group& group = call.state.program.groups[collective_of(call).group.value];
+  const auto members =
+      group.members(call.state.program.views[static_cast<std::size_t>(group.view)], call.state.place.rank);
+  const auto own = std::ranges::find(members, call.state.place.rank);
+  return {static_cast<std::size_t>(own - members.begin()), members.size()};
+}
+
+bool fits_gather(const Operation& operation) {
+  return is_kind(operation, CollectiveKind::kAllGather) && !in_place(operation);
+}
+
+/// {share} -> {the members' shares one after the other}
+std::span<std::byte> before_gather(const Call& call) {
+  const Floats share = call.reads[0], all = call.writes[0];
+  require(call, all.size());
+  const Member member = member_of(call);
+  copy(share, all.subspan(member.own * (all.size() / member.count)));
+  return bytes_in(all);
+}
+void after_gather(const Call& /*call*/, std::span<std::byte> /*data*/) {}
+
+bool fits_scatter(const Operation& operation) {
+  return is_kind(operation, CollectiveKind::kReduceScatter) && !in_place(operation);
+}
+
+/// {sums} -> {this member's share of their total}; the operation frees the sums, which are overwritten
+std::span<std::byte> before_scatter(const Call& call) {
+  require(call, call.reads[0].size());
+  return bytes_in(call.reads[0]);
+}
+void after_scatter(const Call& call, std::span<std::byte> data) {
+  const Member member = member_of(call);
+  const Floats all = floats_in(data);
+  const std::size_t share = all.size() / member.count;
+  copy(all.subspan(member.own * share, share), call.writes[0]);
+}
+
+// ---- ZeRO: pieces of parameters -------------------------------------------------------------------------------
+
+/// Member j's block holds its piece of every parameter, each padded to equal size.
+Floats lay_pieces(const Call& call, int first, int last) {
+  const Pieces& pieces = call.state.pieces;
+  std::size_t block = 0;
+  for (const Floats part : call.reads) block += pieces.padded_size(part.size());
+  require(call, block * static_cast<std::size_t>(pieces.count));
+  const Floats all = call.state.staging(block * static_cast<std::size_t>(pieces.count));
+  for (int j = first; j < last; ++j) {
+    std::size_t at = block * static_cast<std::size_t>(j);
+    for (const Floats part : call.reads) {
+      const Pieces::Range range = pieces.piece(part.size(), j);
+      const std::size_t padded = pieces.padded_size(part.size());
+      copy(part.subspan(range.begin, range.size()), all.subspan(at));
+      std::ranges::fill(all.subspan(at + range.size(), padded - range.size()), 0.0F);
+      at += padded;
+    }
+  }
+  return all;
+}
+
+void take_pieces(const Call& call, Floats all, int first, int last) {
+  const Pieces& pieces = call.state.pieces;
+  const std::size_t block = all.size() / static_cast<std::size_t>(pieces.count);
+  for (int j = first; j < last; ++j) {
+    std::size_t at = block * static_cast<std::size_t>(j);
+    for (const Floats part : call.reads) {
+      const Pieces::Range range = pieces.piece(part.size(), j);
+      copy(all.subspan(at, range.size()), part.subspan(range.begin, range.size()));
+      at += pieces.padded_size(part.size());
+    }
+  }
+}
+
+bool fits_sharded_reduce(const Operation& operation) {
+  return is_kind(operation, CollectiveKind::kReduceScatter) && in_place(operation);
+}
+std::span<std::byte> before_sharded_reduce(const Call& call) {
+  return bytes_in(lay_pieces(call, 0, call.state.pieces.count));
+}
+void after_sharded_reduce(const Call& call, std::span<std::byte> data) {
+  take_pieces(call, floats_in(data), call.state.pieces.own, call.state.pieces.own + 1);
+}
+
+bool fits_parameter_gather(const Operation& operation) {
+  return is_kind(operation, CollectiveKind::kAllGather) && in_place(operation);
+}
+std::span<std::byte> before_parameter_gather(const Call& call) {
+  return bytes_in(lay_pieces(call, call.state.pieces.own, call.state.pieces.own + 1));
+}
+void after_parameter_gather(const Call& call, std::span<std::byte> data) {
+  take_pieces(call, floats_in(data), 0, call.state.pieces.count);
+}
+
+constexpr std::array<CollectiveBinding, 9> kBindings{{
+    {"all-reduce", "loss-maximum", fits_loss<'m'>, before_maximum, after_maximum, Element::kFloat32, Reduction::kMax},
+    {"all-reduce", "loss-target", fits_loss<'t'>, before_target, after_target},
+    {"all-reduce", "loss-sum", fits_loss<'s'>, before_sum, after_sum},
+    {"all-reduce", "reduce-gradient-norm", fits_norm, before_norm, after_norm, Element::kFloat64},
+    {"all-reduce", "", fits_all_reduce, before_all_reduce, after_all_reduce},
+    {"all-gather", "gather-sequence, gather-message", fits_gather, before_gather, after_gather},
+    {"reduce-scatter", "scatter-sequence", fits_scatter, before_scatter, after_scatter},
+    {"reduce-scatter", "reduce-gradients", fits_sharded_reduce, before_sharded_reduce, after_sharded_reduce},
+    {"all-gather", "gather-parameters", fits_parameter_gather, before_parameter_gather, after_parameter_gather},
+}};
+
+}  // namespace
+
+std::span<const CollectiveBinding> collective_bindings() { return kBindings; }
+
+const CollectiveBinding* find_collective_binding(const Operation& operation) {
+  const auto found =
+      std::ranges::find_if(kBindings, [&](const CollectiveBinding& each) { return each.fits(operation); });
+  return found == kBindings.end() ? nullptr : &*found;
+}
+
+}  // namespace executor::cpu

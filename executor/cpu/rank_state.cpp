@@ -1,0 +1,117 @@
+#include "executor/cpu/rank_state.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace executor::cpu {
+namespace {
+
+using strategies::Program;
+using strategies::Rank;
+using strategies::Role;
+
+/// Base of the rotation's wavelengths (Su et al., arXiv:2104.09864). It decides no operation.
+constexpr double kRotationBase = 10000;
+
+std::vector<int> member_ranks(const Program& program, const strategies::Group& group, Rank rank) {
+  std::vector<int> members;
+  for (const Rank member : group.members(program.views[static_cast<std::size_t>(group.view)], rank)) {
+    members.push_back(member.value);
+  }
+  return members;
+}
+
+std::vector<std::optional<GroupHandle>> join_groups(const Program& program, Rank rank, Communicator& communicator) {
+  std::vector<std::optional<GroupHandle>> handles;
+  for (const strategies::Group& group : program.groups) {
+    const std::vector<int> members = member_ranks(program, group, rank);
+    handles.push_back(members.size() > 1 ? std::optional(communicator.group(members)) : std::nullopt);
+  }
+  return handles;
+}
+
+/// The parameters are gathered after the update: what each member contributes is what it updates.
+Pieces find_pieces(const Program& program, const Role& role, Rank rank) {
+  for (const strategies::Block& block : role.blocks) {
+    for (const strategies::Operation& operation : block.operations) {
+      const auto* collective = std::get_if<strategies::Collective>(&operation.work);
+      if (collective == nullptr || operation.origin.phase != strategies::Phase::kGather) continue;
+      const std::vector<int> members = member_ranks(program, program.groups[collective->group.value], rank);
+      const auto own = std::ranges::find(members, rank.value);
+      return {static_cast<int>(members.size()), static_cast<int>(own - members.begin())};
+    }
+  }
+  return {};
+}
+
+std::span<float> grown(std::vector<float>& memory, std::size_t elements) {
+  if (memory.size() < elements) memory.resize(elements);
+  return std::span(memory).first(elements);
+}
+
+}  // namespace
+
+Pieces::Range Pieces::piece(std::size_t elements, int index) const {
+  const std::size_t size = padded_size(elements);
+  const std::size_t begin = std::min(elements, size * static_cast<std::size_t>(index));
+  return {begin, std::min(elements, begin + size)};
+}
+
+RankState::RankState(const Program& the_program, Rank rank, const RunSettings& the_settings, const Corpus& the_corpus,
+                     Communicator& the_communicator)
+    : program(the_program),
+      role(the_program.roles[the_program.role_of_rank[static_cast<std::size_t>(rank.value)]]),
+      place(place_of(the_program, rank)),
+      settings(the_settings),
+      corpus(the_corpus),
+      communicator(the_communicator),
+      kernels(cpu::kernels()),
+      groups(join_groups(the_program, rank, the_communicator)),
+      pieces(find_pieces(the_program, role, rank)),
+      sequence(the_program.tokens_per_step / the_program.samples_per_step) {}
+
+Batch RankState::batch(int step, int microbatch, std::int64_t tokens) const {
+  Batch batch{std::vector<std::int32_t>(static_cast<std::size_t>(tokens)),
+              std::vector<std::int32_t>(static_cast<std::size_t>(tokens))};
+  const std::int64_t sequences = tokens / sequence;
+  const std::int64_t first = (std::int64_t{microbatch} * place.replicas + place.replica) * sequences;
+  const auto length = static_cast<std::size_t>(sequence);
+  for (std::int64_t i = 0; i < sequences; ++i) {
+    const std::size_t begin = static_cast<std::size_t>(i) * length;
+    corpus.sample(step * program.samples_per_step + first + i, std::span(batch.ids).subspan(begin, length),
+                  std::span(batch.targets).subspan(begin, length));
+  }
+  return batch;
+}
+
+std::span<float> RankState::scratch(std::size_t elements) { return grown(scratch_, elements); }
+std::span<float> RankState::staging(std::size_t elements) { return grown(staging_, elements); }
+
+std::pair<const float*, const float*> RankState::rotation(std::int64_t head_dim) {
+  if (cosines_.empty()) {
+    cosines_.resize(static_cast<std::size_t>(sequence * (head_dim / 2)));
+    sines_.resize(cosines_.size());
+    rotary_table(sequence, head_dim, kRotationBase, cosines_.data(), sines_.data());
+  }
+  return {cosines_.data(), sines_.data()};
+}
+
+bool RankState::counts_in_norm(const strategies::TensorSlice& slice) const {
+  if (slice.sharded_axis < 0 && place.tensor > 0) return false;  // every tensor rank holds the same
+  if (pieces.count == 1 && place.replica > 0) return false;
+  // Of the two holders of a tied table the first stage counts.
+  for (const Role& earlier : program.roles) {
+    if (&earlier == &role) return true;
+    for (const strategies::Buffer& buffer : earlier.buffers) {
+      if (buffer.holds == strategies::Holds::kGradients && buffer.slice.parameter == slice.parameter) return false;
+    }
+  }
+  return true;
+}
+
+std::size_t RankState::workspace_bytes() const {
+  std::size_t floats = scratch_.capacity() + staging_.capacity() + cosines_.capacity() + sines_.capacity();
+  return floats * sizeof(float);
+}
+
+}  // namespace executor::cpu

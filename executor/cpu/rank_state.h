@@ -1,0 +1,89 @@
+// What the operations of one rank share while they run on the CPU backend.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "executor/communicator/communicator.h"
+#include "executor/corpus.h"
+#include "executor/cpu/kernels.h"
+#include "executor/rank_place.h"
+#include "executor/run_settings.h"
+
+namespace executor::cpu {
+
+/// Ids of one microbatch of this rank's replica: what it reads and what is to follow.
+struct Batch {
+  std::vector<std::int32_t> ids, targets;
+};
+
+/// One value per token between the operations of one microbatch's loss.
+class LossRows {
+ public:
+  explicit LossRows(std::int64_t tokens) : values_(static_cast<std::size_t>(4 * tokens)), tokens_(tokens) {}
+  CrossEntropyRows<float> view() { return {row(0), row(1), row(2), row(3)}; }
+  std::size_t bytes() const { return values_.size() * sizeof(float); }
+
+ private:
+  float* row(std::int64_t i) { return values_.data() + i * tokens_; }
+  std::vector<float> values_;
+  std::int64_t tokens_;
+};
+
+/// Under ZeRO every parameter is cut into pieces, one per replica (strategies/transformer/parameters.h).
+struct Pieces {
+  int count = 1, own = 0;
+  /// Elements [begin, end) of a parameter of `elements`; empty where the padding lies.
+  struct Range {
+    std::size_t begin = 0, end = 0;
+    std::size_t size() const { return end - begin; }
+  };
+  std::size_t padded_size(std::size_t elements) const {  ///< of one piece
+    return (elements + static_cast<std::size_t>(count) - 1) / static_cast<std::size_t>(count);
+  }
+  Range piece(std::size_t elements, int index) const;
+  Range own_piece(std::size_t elements) const { return piece(elements, own); }
+};
+
+struct RankState {
+  RankState(const strategies::Program& the_program, strategies::Rank rank, const RunSettings& the_settings,
+            const Corpus& the_corpus, Communicator& the_communicator);
+
+  const strategies::Program& program;
+  const strategies::Role& role;
+  RankPlace place;
+  const RunSettings& settings;
+  const Corpus& corpus;
+  Communicator& communicator;
+  const Kernels<float>& kernels;
+
+  std::vector<std::optional<GroupHandle>> groups;  ///< by GroupId; none: this rank is in none, or alone
+  Pieces pieces;
+  std::map<int, LossRows> loss_rows;  ///< by microbatch, from the loss's forward to its backward
+  std::int64_t sequence = 1;
+
+  double loss_sum = 0;  ///< of this step's tokens
+  std::optional<double> gradient_norm;
+
+  /// The samples of `microbatch`: sample number (microbatch x replicas + replica) x sequences + i of the step.
+  Batch batch(int step, int microbatch, std::int64_t tokens) const;
+  /// At least `elements` elements; the next call may move them.
+  std::span<float> scratch(std::size_t elements);
+  /// Memory for collectives that gather what does not lie together; likewise.
+  std::span<float> staging(std::size_t elements);
+  /// cosines and sines [sequence, head_dim / 2] of the rotation
+  std::pair<const float*, const float*> rotation(std::int64_t head_dim);
+  /// Whether this rank's gradient of `slice` counts in the norm: every element of the model is counted by one rank of
+  /// those that hold it.
+  bool counts_in_norm(const strategies::TensorSlice& slice) const;
+  std::size_t workspace_bytes() const;
+
+ private:
+  std::vector<float> scratch_, staging_, cosines_, sines_;
+};
+
+}  // namespace executor::cpu

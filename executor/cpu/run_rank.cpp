@@ -1,0 +1,252 @@
+#include "executor/cpu/run_rank.h"
+
+#include <bit>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "executor/arena.h"
+#include "executor/cpu/bindings.h"
+#include "executor/cpu/collective_bindings.h"
+#include "executor/cpu/rank_state.h"
+#include "executor/live_buffers.h"
+#include "executor/parameter_slice.h"
+#include "strategies/program/interpreter.h"
+
+namespace executor::cpu {
+namespace {
+
+using strategies::Buffer;
+using strategies::BufferId;
+using strategies::Collective;
+using strategies::Compute;
+using strategies::Holds;
+using strategies::Host;
+using strategies::HostReason;
+using strategies::Operation;
+using strategies::OperationInstance;
+using strategies::Receive;
+using strategies::Send;
+
+bool is_weight(const Buffer& buffer) { return buffer.holds == Holds::kWeights; }
+
+/// FNV-1a over the words of the bits, every word mixed.
+std::uint64_t hashed(std::uint64_t hash, std::span<const float> values) {
+  constexpr std::uint64_t kPrime = 0x100000001b3ULL;
+  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * kPrime;
+  return hash;
+}
+constexpr std::uint64_t kHashBasis = 0xcbf29ce484222325ULL;
+
+/// What the tag of a collective is made of: members of different roles number their operations differently.
+std::uint64_t tag_of(const Operation& operation, int step) {
+  std::uint64_t tag = kHashBasis;
+  for (const char c : operation.origin.label) tag = (tag ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return tag ^ (static_cast<std::uint64_t>(step) << 32) ^ static_cast<std::uint32_t>(operation.origin.layer);
+}
+
+/// The interpreter's backend: operations are bound to memory when they are issued and run one at a time.
+class RankRun final : public strategies::Backend {
+ public:
+  RankRun(const strategies::Program& program, strategies::Rank rank, const RunSettings& settings, const Corpus& corpus,
+          Communicator& communicator, RunObserver& observer, const RunChoice& choice)
+      : observer_(observer),
+        choice_(choice),
+        state_(program, rank, settings, corpus, communicator),
+        buffers_(state_.role, arena_),
+        interpreter_(program, state_.place.role, settings.steps, *this, kLaneEngines) {
+    set_initial_weights();
+  }
+
+  void run() {
+    interpreter_.begin();
+    while (started_) {
+      const OperationInstance instance = *std::exchange(started_, std::nullopt);
+      const std::int64_t begin = now_ns();
+      execute(instance);
+      if (choice_.records) {
+        observer_.record({state_.place.rank, instance, begin - choice_.start_ns, now_ns() - choice_.start_ns});
+      }
+      issued_.erase(instance);
+      progress();
+      interpreter_.completed(instance);
+    }
+    if (!interpreter_.finished()) throw std::logic_error("the Program cannot go on: nothing is ready");
+    for (const PendingSend& send : sends_) state_.communicator.wait(send.request);
+    sends_.clear();
+    finish();
+  }
+
+  void issue(const OperationInstance& instance) override {
+    bind(instance);
+    interpreter_.issued(instance);
+  }
+
+  void start(const OperationInstance& instance) override {
+    if (!issued_.contains(instance)) bind(instance);  // a host operation is not issued
+    started_ = instance;
+  }
+
+ private:
+  struct PendingSend {
+    Request request;
+    LiveBuffers::Operands operands;
+  };
+
+  const strategies::Action& action_of(const OperationInstance& instance) const {
+    return state_.role.schedule[instance.action];
+  }
+  const strategies::Block& block_of(const OperationInstance& instance) const {
+    return state_.role.blocks[action_of(instance).block];
+  }
+
+  void bind(const OperationInstance& instance) {
+    const strategies::Block& block = block_of(instance);
+    const Operation& operation = block.operations[instance.operation.value];
+    issued_.emplace(instance, buffers_.issue(operation, action_of(instance).microbatch));
+    if (instance.operation.value + 1 == block.operations.size()) buffers_.end_block();
+  }
+
+  void execute(const OperationInstance& instance) {
+    const Operation& operation = block_of(instance).operations[instance.operation.value];
+    LiveBuffers::Operands& operands = issued_.at(instance);
+    buffers_.start(operands);
+    reads_.clear();
+    writes_.clear();
+    for (const auto& handle : operands.reads) reads_.push_back(handle->floats());
+    for (const auto& handle : operands.writes) writes_.push_back(handle->floats());
+    const Call call{state_, operation, reads_, writes_, instance.step, action_of(instance).microbatch};
+    if (std::holds_alternative<Compute>(operation.work)) {
+      find_binding(operation)->run(call);
+    } else if (std::holds_alternative<Collective>(operation.work)) {
+      run_collective(call);
+    } else if (const auto* send = std::get_if<Send>(&operation.work)) {
+      sends_.push_back({post_send(*send, instance), std::move(operands)});
+    } else if (const auto* receive = std::get_if<Receive>(&operation.work)) {
+      await_message(*receive, instance);
+    } else if (const auto* host = std::get_if<Host>(&operation.work)) {
+      if (host->reason == HostReason::kStepOverhead) end_step(instance.step);
+    }
+  }
+
+  void run_collective(const Call& call) {
+    const CollectiveBinding& binding = *find_collective_binding(call.operation);
+    const auto& collective = std::get<Collective>(call.operation.work);
+    const std::span<std::byte> data = binding.before(call);
+    if (const auto& group = state_.groups[collective.group.value]) {
+      state_.communicator.wait(state_.communicator.post({.kind = collective.kind,
+                                                         .group = *group,
+                                                         .data = data,
+                                                         .element = binding.element,
+                                                         .reduction = binding.reduction,
+                                                         .tag = tag_of(call.operation, call.step)}));
+    }
+    binding.after(call, data);
+  }
+
+  /// A message is identified by (step, microbatch, from, to, payload); the two stages are those of its ends.
+  std::uint64_t message_tag(const OperationInstance& instance, int from, int to, strategies::Payload payload) const {
+    std::uint64_t tag = static_cast<std::uint64_t>(instance.step);
+    const auto stages = static_cast<std::uint64_t>(state_.program.stage_of_virtual.size());
+    tag = (tag << 20) + static_cast<std::uint64_t>(action_of(instance).microbatch);  // at most a million
+    tag = (tag * stages + static_cast<std::uint64_t>(from)) * stages + static_cast<std::uint64_t>(to);
+    return 2 * tag + static_cast<std::uint64_t>(payload);
+  }
+
+  /// A message smaller than its buffer is this tensor rank's share of it.
+  Request post_send(const Send& send, const OperationInstance& instance) {
+    const auto bytes = static_cast<std::size_t>(send.bytes.value());
+    std::span<const std::byte> data = std::as_bytes(reads_.at(0));
+    if (bytes < data.size()) data = data.subspan(bytes * static_cast<std::size_t>(state_.place.tensor), bytes);
+    const int from = block_of(instance).virtual_stage;
+    return state_.communicator.send(state_.program.peer(state_.place.rank, send.virtual_stage).value,
+                                    message_tag(instance, from, send.virtual_stage, send.payload), data);
+  }
+
+  void await_message(const Receive& receive, const OperationInstance& instance) {
+    const std::span<std::byte> data =
+        std::as_writable_bytes(writes_.at(0)).first(static_cast<std::size_t>(receive.bytes.value()));
+    const int to = block_of(instance).virtual_stage;
+    state_.communicator.wait(
+        state_.communicator.receive(state_.program.peer(state_.place.rank, receive.virtual_stage).value,
+                                    message_tag(instance, receive.virtual_stage, to, receive.payload), data));
+  }
+
+  void progress() {
+    if (state_.communicator.ranks() == 1) return;
+    state_.communicator.progress();
+    std::erase_if(sends_, [this](const PendingSend& send) { return state_.communicator.test(send.request); });
+  }
+
+  void end_step(int step) {
+    const bool reports_loss = state_.place.tensor == 0;
+    observer_.step({.step = step,
+                    .loss_sum = reports_loss ? state_.loss_sum : 0,
+                    .gradient_norm = state_.gradient_norm.value_or(-1),
+                    .end_ns = now_ns() - choice_.start_ns});
+    state_.loss_sum = 0;
+  }
+
+  void set_initial_weights() {
+    for (std::uint32_t i = 0; i < state_.role.buffers.size(); ++i) {
+      const Buffer& buffer = state_.role.buffers[i];
+      if (!is_weight(buffer)) continue;
+      initial_values(buffer.slice, state_.place.tensor, state_.place.tensors, hidden(), state_.settings.seed,
+                     buffers_.memory(BufferId{i}));
+    }
+  }
+
+  /// Columns of what norms work on.
+  std::int64_t hidden() const {
+    for (const strategies::Block& block : state_.role.blocks) {
+      for (const Operation& operation : block.operations) {
+        if (const auto* norm = kernel_of<hw_models::Norm>(operation)) return norm->columns;
+      }
+    }
+    return 0;
+  }
+
+  void finish() {
+    RankSummary summary{.weights_hash = kHashBasis,
+                        .peak_bytes = static_cast<std::int64_t>(arena_.peak()),
+                        .workspace_bytes = static_cast<std::int64_t>(state_.workspace_bytes())};
+    std::vector<HeldParameter> parameters;
+    for (std::uint32_t i = 0; i < state_.role.buffers.size(); ++i) {
+      const Buffer& buffer = state_.role.buffers[i];
+      if (!is_weight(buffer)) continue;
+      const std::span<float> values = buffers_.memory(BufferId{i});
+      summary.weights_hash = hashed(summary.weights_hash, values);
+      parameters.push_back({&buffer, values, state_.place.tensor, state_.place.tensors});
+    }
+    observer_.finished(summary, parameters);
+  }
+
+  RunObserver& observer_;
+  RunChoice choice_;
+  RankState state_;
+  Arena arena_;
+  LiveBuffers buffers_;
+  std::vector<PendingSend> sends_;  ///< whose bytes may not have left yet
+  std::map<OperationInstance, LiveBuffers::Operands> issued_;
+  std::optional<OperationInstance> started_;
+  std::vector<std::span<float>> reads_, writes_;  ///< of the operation that runs
+  strategies::RankInterpreter interpreter_;
+};
+
+}  // namespace
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void run_rank(const strategies::Program& program, strategies::Rank rank, const RunSettings& settings,
+              const Corpus& corpus, Communicator& communicator, RunObserver& observer, const RunChoice& choice) {
+  RankRun(program, rank, settings, corpus, communicator, observer, choice).run();
+}
+
+}  // namespace executor::cpu
