@@ -81,6 +81,11 @@ Seconds all_to_all(double bytes, const GroupLayout& layout, const TransferProtoc
 
 CollectiveEstimate Network::collective(Operation operation, Bytes bytes, const GroupLayout& layout) const {
   if (layout.ranks < 2 || bytes <= Bytes(0)) return {Seconds(0), "none"};
+  const auto& measured = cluster_.spec().node.measured;
+  if (measured && layout.nodes == 1) {
+    const std::optional<Seconds> time = collective_time(*measured, operation, bytes, layout.ranks);
+    if (time) return {*time, "measured"};
+  }
   const auto amount = static_cast<double>(bytes.value());
   CollectiveEstimate best{Seconds(std::numeric_limits<double>::infinity()), "none"};
   const auto consider = [&best](Seconds time, const char* algorithm) {

@@ -16,6 +16,7 @@ constexpr std::array kKinds = std::to_array<KernelKind>({
     {"attention-backward", kHead},
     {"attention-forward", kHead},
     {"bias-add", kElements},
+    {"bias-gradient", kElements},
     {"copy", kElements},
     {"cross-entropy-backward", kLogits},
     {"cross-entropy-forward", kLogits},
@@ -60,16 +61,16 @@ std::string_view elementwise_kind(const Elementwise& pass) {
       return "rotary";
     case ElementwiseKind::kResidualAdd:
       return "residual-add";
-    case ElementwiseKind::kBiasDropoutAdd:
-      return "bias-add";
     case ElementwiseKind::kScale:
       return "scale";
     case ElementwiseKind::kZero:
       return "zero";
     case ElementwiseKind::kCopy:
       return "copy";
-    case ElementwiseKind::kAdd:
-      return "add";
+    case ElementwiseKind::kAdd:  // one tensor summed up, a row added to one, two added
+      if (pass.bytes_written == 0) return "bias-gradient";
+      return pass.bytes_read == pass.bytes_written ? "bias-add" : "add";
+    case ElementwiseKind::kBiasDropoutAdd:
     case ElementwiseKind::kCast:
       break;
   }

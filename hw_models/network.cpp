@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/measured_transfers.h"
 #include "hw_models/transfer_protocol.h"
 
 namespace hw_models {
@@ -66,6 +67,10 @@ Network::Network(const Cluster& cluster) : cluster_(cluster) {}
 Seconds Network::send(Bytes bytes, int from_gpu, int to_gpu, int sharers) const {
   if (sharers < 1) throw std::invalid_argument("sharers: a message shares its NIC with itself at least");
   if (from_gpu == to_gpu || bytes <= Bytes(0)) return Seconds(0);
+  const auto& measured = cluster_.spec().node.measured;
+  if (measured && !measured->send.empty() && cluster_.node_of(from_gpu) == cluster_.node_of(to_gpu)) {
+    return transfer_time(measured->send, bytes);
+  }
   Path path = inside_nodes(cluster_, from_gpu, to_gpu);
   if (path.leaves_node) add_fabric(cluster_, from_gpu, to_gpu, sharers, path);
   return message_time(bytes, path);

@@ -20,11 +20,10 @@
 #include <vector>
 
 #include "hw_models/cluster.h"
+#include "hw_models/operation.h"
 #include "hw_models/units.h"
 
 namespace hw_models {
-
-enum class Operation : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kAllToAll };
 
 /// How one group lies on the cluster while its sibling groups (same dimensions, other coordinates) run at once.
 struct GroupLayout {
