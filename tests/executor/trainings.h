@@ -1,0 +1,45 @@
+// Small trainings that run in seconds: every rank a thread, all in one process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "executor/run_settings.h"
+#include "strategies/implementation.h"
+#include "strategies/model.h"
+#include "strategies/plan.h"
+#include "strategies/training.h"
+
+namespace tests {
+
+struct Training {
+  strategies::ModelSpec model;
+  strategies::TrainingSpec training;
+  strategies::PlanSpec plan;
+  strategies::Implementation implementation;
+  executor::RunSettings settings;
+};
+
+struct Trained {
+  std::vector<double> losses, gradient_norms;             ///< by step
+  std::map<std::string, std::vector<float>> parameters;   ///< whole, by name, after the last step
+  std::vector<std::uint64_t> weights_hashes;              ///< by rank
+  bool replicas_identical = true;                         ///< ranks that differ in "dp" alone have equal hashes
+  std::int64_t records = 0;                               ///< operations reported by all ranks
+};
+
+/// Throws what the first rank throws.
+Trained train(const Training& training);
+
+/// As catalog/software/trainyard-cpu.yaml.
+strategies::Implementation cpu_implementation();
+/// Four layers, hidden 32, byte vocabulary: learned positions, LayerNorm, GELU, biases, tied tables.
+strategies::ModelSpec tiny_gpt();
+/// Rotation, RMSNorm, SwiGLU, two key-value heads, a head of its own.
+strategies::ModelSpec tiny_llama();
+/// Either, 30 steps of 16 sequences of 16 bytes on one rank in single precision.
+Training tiny_training(const strategies::ModelSpec& model, hw_models::OptimizerKind optimizer);
+
+}  // namespace tests
