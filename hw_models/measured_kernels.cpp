@@ -132,9 +132,8 @@ const KernelKind* find_kernel_kind(std::string_view name) {
 std::optional<KernelPoint> kernel_point(const Kernel& kernel) { return std::visit(PointOf{}, kernel); }
 
 const MeasuredKernel* MeasuredKernels::find(std::string_view kind) const {
-  const auto found = std::ranges::lower_bound(kinds, kind, {}, [](const MeasuredKernel& each) -> std::string_view {
-    return each.kind;
-  });
+  const auto found = std::ranges::lower_bound(kinds, kind, {},
+                                              [](const MeasuredKernel& each) -> std::string_view { return each.kind; });
   return found != kinds.end() && found->kind == kind ? &*found : nullptr;
 }
 

@@ -17,16 +17,16 @@
 namespace executor {
 
 struct CalibrationChoice {
-  bool quick = false;        ///< small sizes only
+  bool quick = false;         ///< small sizes only
   double most_seconds = 150;  ///< no round starts that would end later; a few rounds are made in any case
   std::function<void(double share)> progress = [](double) {};
 };
 
 /// How well one kind is known: over its points.
 struct Quality {
-  std::string kind;           ///< "matmul-nn", "all-reduce of 2", "send"
-  double confidence = 0;      ///< median half width of the 95 % interval, over the median
-  double variation = 0;       ///< median coefficient of variation
+  std::string kind;       ///< "matmul-nn", "all-reduce of 2", "send"
+  double confidence = 0;  ///< median half width of the 95 % interval, over the median
+  double variation = 0;   ///< median coefficient of variation
   double worst_variation = 0;
 };
 

@@ -110,7 +110,9 @@ void run_residual_add(const Table& kernels, const Sizes& s, CaseMemory& memory) 
   kernels.residual_add(s[0] / kColumns, kColumns, memory.recent_input(s[0]), memory.distant_input(kColumns),
                        memory.recent_input(s[0]), memory.distant(s[0]));
 }
-void run_scale(const Table& kernels, const Sizes& s, CaseMemory& memory) { kernels.scale(s[0], 1, memory.distant(s[0])); }
+void run_scale(const Table& kernels, const Sizes& s, CaseMemory& memory) {
+  kernels.scale(s[0], 1, memory.distant(s[0]));
+}
 void run_zero(const Table& kernels, const Sizes& s, CaseMemory& memory) { kernels.zero(s[0], memory.distant(s[0])); }
 void run_copy(const Table& kernels, const Sizes& s, CaseMemory& memory) {
   kernels.copy(s[0], memory.recent_input(s[0]), memory.recent(s[0]));
@@ -170,9 +172,7 @@ std::vector<KernelCase> kernel_cases(bool quick) {
   const std::vector<Sizes> logits{{64, 512, 4096}, {256, 2048, 32768}};
   const std::vector<Sizes> elements{{4096, 32768, 262144, 2097152}};
   const double products = quick ? 0x1p25 : 0x1p30, numbers = quick ? 0x1p19 : 0x1p22;
-  const auto pass = [&](std::string_view kind, auto run) {
-    return KernelCase{kind, elements, product, numbers, run};
-  };
+  const auto pass = [&](std::string_view kind, auto run) { return KernelCase{kind, elements, product, numbers, run}; };
   return {
       pass("adamw", run_adamw),
       pass("add", run_add),

@@ -8,11 +8,11 @@
 namespace executor {
 
 struct MachineState {
-  std::string processor;              ///< "AMD EPYC 7R13 Processor"; "unknown"
-  std::vector<int> cores;             ///< that this process may use
-  std::int64_t memory_bytes = 0;      ///< of the machine
-  double load_average = 0;            ///< one minute
-  double pressure = 0;                ///< share of the last 10 s in which a task waited for a core; -1 = unknown
+  std::string processor;          ///< "AMD EPYC 7R13 Processor"; "unknown"
+  std::vector<int> cores;         ///< that this process may use
+  std::int64_t memory_bytes = 0;  ///< of the machine
+  double load_average = 0;        ///< one minute
+  double pressure = 0;            ///< share of the last 10 s in which a task waited for a core; -1 = unknown
   std::int64_t busy_ticks = 0, steal_ticks = 0;  ///< of all cores since the start: other guests' share
 };
 

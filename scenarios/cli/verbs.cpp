@@ -2,6 +2,7 @@
 
 #include "scenarios/cli/verb.h"
 #include "scenarios/cli/verb_accuracy.h"
+#include "scenarios/cli/verb_calibrate.h"
 #include "scenarios/cli/verb_catalog.h"
 #include "scenarios/cli/verb_collectives.h"
 #include "scenarios/cli/verb_memory.h"
@@ -11,9 +12,10 @@
 namespace scenarios {
 namespace {
 
-constexpr std::array<Verb, 6> kVerbs{{
+constexpr std::array<Verb, 7> kVerbs{{
     {"simulate", "predict the step and the whole run of the scenario's plan", run_simulate},
     {"memory", "per-stage memory, fits or not", run_memory},
+    {"calibrate", "measure this machine into a hardware file", run_calibrate},
     {"accuracy", "predictions against published measured runs", run_accuracy},
     {"collectives", "NCCL's collectives on a cluster, beside measured ones", run_collectives},
     {"topology", "a server as NCCL or nvidia-smi describes it", run_topology},

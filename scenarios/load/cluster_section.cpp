@@ -59,9 +59,9 @@ std::optional<hw_models::NodeSpec> read_node_file(const Value& value, Reading& r
   const std::filesystem::path path = reading.folder / value.text();
   std::error_code problem;
   if (!std::filesystem::is_regular_file(path, problem)) {
-    reading.diagnostics.error(value.place(),
-                              fmt::format("cannot read the node '{}': there is no such file", shortened(value.text(), 100)),
-                              "a path is relative to the folder of the scenario");
+    reading.diagnostics.error(
+        value.place(), fmt::format("cannot read the node '{}': there is no such file", shortened(value.text(), 100)),
+        "a path is relative to the folder of the scenario");
     return std::nullopt;
   }
   try {

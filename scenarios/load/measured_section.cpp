@@ -18,7 +18,7 @@ using hw_models::MeasuredKernels;
 using hw_models::MeasuredTransfer;
 using hw_models::MeasuredTransfers;
 
-constexpr double kLargestSize = 1e12;        // elements, bytes
+constexpr double kLargestSize = 1e12;         // elements, bytes
 constexpr double kLongestMicroseconds = 1e9;  // a quarter of an hour
 constexpr double kShortestMicroseconds = 1e-4;
 constexpr int kMostRanks = 4096;
