@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::size_t kSmallestSlab = std::size_t{4} << 20;
 
-std::size_t rounded(std::size_t bytes) { return (bytes + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment; }
+std::size_t rounded(std::size_t bytes) {
+  return (bytes + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment;
+}
 
 }  // namespace
 

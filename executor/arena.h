@@ -34,8 +34,8 @@ class Arena {
     std::size_t bytes = 0;
   };
   std::vector<Slab> slabs_;
-  std::map<std::byte*, std::size_t> free_;                  ///< by address
-  std::multimap<std::size_t, std::byte*> free_by_size_;     ///< the same
+  std::map<std::byte*, std::size_t> free_;               ///< by address
+  std::multimap<std::size_t, std::byte*> free_by_size_;  ///< the same
   std::size_t in_use_ = 0, peak_ = 0, reserved_ = 0;
 };
 

@@ -67,8 +67,8 @@ LiveBuffers::Key LiveBuffers::key_of(BufferId buffer, int microbatch) const {
 LiveBuffers::Handle LiveBuffers::alive(const Operation& operation, BufferId buffer, int microbatch) const {
   const auto found = alive_.find(key_of(buffer, microbatch));
   if (found != alive_.end()) return found->second;
-  throw std::logic_error("operation '" + operation.origin.label + "' uses buffer '" +
-                         role_.buffers[buffer.value].name + "', which is not alive");
+  throw std::logic_error("operation '" + operation.origin.label + "' uses buffer '" + role_.buffers[buffer.value].name +
+                         "', which is not alive");
 }
 
 LiveBuffers::Operands LiveBuffers::issue(const Operation& operation, int microbatch) {
@@ -91,9 +91,8 @@ LiveBuffers::Operands LiveBuffers::issue(const Operation& operation, int microba
 }
 
 void LiveBuffers::end_block() {
-  std::erase_if(alive_, [this](const auto& entry) {
-    return role_.buffers[entry.first.first].lifetime == Lifetime::kBlock;
-  });
+  std::erase_if(alive_,
+                [this](const auto& entry) { return role_.buffers[entry.first.first].lifetime == Lifetime::kBlock; });
 }
 
 void LiveBuffers::start(const Operands& operands) {

@@ -8,7 +8,7 @@
 
 namespace executor {
 
-/// Shares of one rank; the run's figures are sums over ranks (run_figures.h).
+/// Shares of one rank; the run's figures are sums over ranks (run_collector.h).
 struct StepReport {
   int step = 0;
   double loss_sum = 0;        ///< over the tokens of this rank; 0 where another rank reports them

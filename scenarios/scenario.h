@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/run_settings.h"
 #include "hw_models/cluster.h"
 #include "hw_models/gpu.h"
 #include "scenarios/catalog.h"
@@ -30,6 +31,12 @@ struct Faults {
   std::optional<sim::SlowGpu> slow_gpu;
 };
 
+/// How `trainyard execute` trains.
+struct ExecuteSpec {
+  executor::RunSettings run;
+  std::optional<std::filesystem::path> data;  ///< bytes to train on; empty = the documentation compiled in
+};
+
 struct Scenario {
   std::string name;  ///< file name without folder, or "-" for standard input
   strategies::ModelSpec model;
@@ -40,6 +47,7 @@ struct Scenario {
   PriceSpec price;
   Faults faults;
   SoftwareStack software;
+  ExecuteSpec execute;
   std::vector<std::string> warnings;
 };
 

@@ -13,10 +13,12 @@ std::vector<std::vector<int>> socket_mesh(int ranks);
 struct MasterAddress {
   std::string host;
   int port = 0;
+  bool operator==(const MasterAddress&) const = default;
 };
 
-/// Over TCP: rank 0 listens at `master`, the others connect, learn each other's addresses and connect among themselves.
-/// Returns the sockets of this rank. Throws std::runtime_error when it isn't complete within `patience`.
+/// Over TCP (IPv4): rank 0 listens at `master`, the others connect to it, learn each other's addresses and connect
+/// among themselves. Returns the sockets of this rank. Throws std::runtime_error, which names who is missing, when the
+/// mesh isn't complete within `patience`.
 std::vector<int> tcp_mesh(int rank, int ranks, const MasterAddress& master, std::chrono::milliseconds patience);
 
 }  // namespace executor

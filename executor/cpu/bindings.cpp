@@ -7,8 +7,7 @@
 namespace executor::cpu {
 namespace {
 
-float* checked(const Call& call, std::span<const std::span<float>> operands, std::size_t index,
-               std::int64_t elements) {
+float* checked(const Call& call, std::span<const std::span<float>> operands, std::size_t index, std::int64_t elements) {
   if (index < operands.size() && operands[index].size() >= static_cast<std::size_t>(elements)) {
     return operands[index].data();
   }

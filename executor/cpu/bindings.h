@@ -33,9 +33,9 @@ struct Binding {
 };
 
 /// Of one kernel family each; the first binding that fits an operation runs it.
-std::span<const Binding> tensor_bindings();     ///< matmul, attention, norm, elementwise
-std::span<const Binding> end_bindings();        ///< embedding, positions, loss
-std::span<const Binding> update_bindings();     ///< gradient norm, clipping, optimizer
+std::span<const Binding> tensor_bindings();  ///< matmul, attention, norm, elementwise
+std::span<const Binding> end_bindings();     ///< embedding, positions, loss
+std::span<const Binding> update_bindings();  ///< gradient norm, clipping, optimizer
 
 /// The vocabulary columns of this rank's loss.
 CrossEntropyShape loss_shape(const RankState& state, const hw_models::CrossEntropy& kernel);

@@ -111,9 +111,7 @@ std::span<std::byte> before_target(const Call& call) { return before_loss(call, 
 std::span<std::byte> before_sum(const Call& call) { return before_loss(call, rows_of(call).sum); }
 
 /// Nothing but the number of rows matters to what happens to them.
-CrossEntropyShape row_shape(const Call& call) {
-  return {.tokens = static_cast<std::int64_t>(floats_of(call))};
-}
+CrossEntropyShape row_shape(const Call& call) { return {.tokens = static_cast<std::int64_t>(floats_of(call))}; }
 void after_maximum(const Call& call, std::span<std::byte> /*data*/) {
   call.state.kernels.cross_entropy_rescale(row_shape(call), rows_of(call));
 }

@@ -20,8 +20,10 @@ bool fits_embedding(const Operation& operation) {
 }
 
 EmbeddingShape shape_of(const Call& call, const Embedding& k) {
-  return {
-      .tokens = k.tokens, .hidden = k.hidden, .first_row = k.vocabulary * call.state.place.tensor, .rows = k.vocabulary};
+  return {.tokens = k.tokens,
+          .hidden = k.hidden,
+          .first_row = k.vocabulary * call.state.place.tensor,
+          .rows = k.vocabulary};
 }
 
 /// {table} -> {rows of the microbatch's tokens}
@@ -54,10 +56,8 @@ bool fits_position(const Operation& operation) {
 void run_position(const Call& call) {
   const auto& k = call.kernel<Elementwise>();
   const std::int64_t rows = k.elements / k.columns;
-  const PositionShape shape{.rows = rows,
-                            .hidden = k.columns,
-                            .sequence = call.state.sequence,
-                            .first_row = rows * call.state.place.tensor};
+  const PositionShape shape{
+      .rows = rows, .hidden = k.columns, .sequence = call.state.sequence, .first_row = rows * call.state.place.tensor};
   call.state.kernels.position_add(shape, call.read(0, k.elements), call.read(1, call.state.sequence * k.columns),
                                   call.write(0, k.elements));
 }

@@ -16,8 +16,8 @@ namespace executor::cpu {
 inline constexpr strategies::LaneEngines kLaneEngines{};
 
 struct RunChoice {
-  bool records = false;        ///< report every operation
-  std::int64_t start_ns = 0;   ///< of the monotonic clock: what reported times count from
+  bool records = false;       ///< report every operation
+  std::int64_t start_ns = 0;  ///< of the monotonic clock: what reported times count from
 };
 
 /// Runs all steps; what it reports arrives in order on the calling thread. Throws CommunicationError when a peer fails,

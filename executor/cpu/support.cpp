@@ -64,8 +64,7 @@ std::optional<Refusal> refuse_program(const strategies::Program& program) {
 std::optional<Refusal> refuse_model(const ModelSpec& model, const PlanSpec& plan) {
   for (const Trait& trait : kUnsupported) {
     if (!trait.has(model, plan)) continue;
-    return Refusal{"the cpu backend cannot run '" + model.name + "' under this plan: it has " +
-                       std::string(trait.what),
+    return Refusal{"the cpu backend cannot run '" + model.name + "' under this plan: it has " + std::string(trait.what),
                    "choose a model like GPT-2 or Llama"};
   }
   if (model.vocabulary < kByteVocabulary) {

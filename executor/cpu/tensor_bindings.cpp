@@ -46,11 +46,8 @@ bool fits_attention(const Operation& operation) {
 }
 
 AttentionShape shape_of(const Attention& k) {
-  return {.batch = k.batch,
-          .sequence = k.query_length,
-          .heads = k.heads,
-          .kv_heads = k.kv_heads,
-          .head_dim = k.head_dim};
+  return {
+      .batch = k.batch, .sequence = k.query_length, .heads = k.heads, .kv_heads = k.kv_heads, .head_dim = k.head_dim};
 }
 
 /// {qkv} -> {context, probabilities}, or {probabilities} alone where they are computed again

@@ -5,6 +5,7 @@
 #include "scenarios/cli/verb_calibrate.h"
 #include "scenarios/cli/verb_catalog.h"
 #include "scenarios/cli/verb_collectives.h"
+#include "scenarios/cli/verb_execute.h"
 #include "scenarios/cli/verb_memory.h"
 #include "scenarios/cli/verb_simulate.h"
 #include "scenarios/cli/verb_topology.h"
@@ -12,9 +13,10 @@
 namespace scenarios {
 namespace {
 
-constexpr std::array<Verb, 7> kVerbs{{
+constexpr std::array<Verb, 8> kVerbs{{
     {"simulate", "predict the step and the whole run of the scenario's plan", run_simulate},
     {"memory", "per-stage memory, fits or not", run_memory},
+    {"execute", "train the plan for real, on processes of this machine", run_execute},
     {"calibrate", "measure this machine into a hardware file", run_calibrate},
     {"accuracy", "predictions against published measured runs", run_accuracy},
     {"collectives", "NCCL's collectives on a cluster, beside measured ones", run_collectives},

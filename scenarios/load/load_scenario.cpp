@@ -14,7 +14,7 @@ namespace scenarios {
 namespace {
 
 constexpr std::size_t kMaximumFileBytes = std::size_t{1} << 20;  // parse_yaml refuses more
-constexpr std::array<std::string_view, 3> kLaterSections{"failures", "execute", "candidates"};
+constexpr std::array<std::string_view, 2> kLaterSections{"failures", "candidates"};
 
 /// The root without `section.key`.
 Value dropped(const Value& root, std::string_view section, std::string_view key) {
@@ -52,6 +52,7 @@ struct Sections {
   std::optional<strategies::PlanSpec> plan;
   std::optional<Faults> faults;
   std::optional<SoftwareStack> software;
+  std::optional<ExecuteSection> execute;
 };
 
 Sections read_sections(const Value& root, Reading& reading) {
@@ -68,6 +69,10 @@ Sections read_sections(const Value& root, Reading& reading) {
   if (const auto value = reader.value("plan")) sections.plan = read_plan(*value, reading);
   if (!reader.has("plan")) reader.missing("plan", "write plan: {tensor: 8}");
   if (const auto value = reader.value("faults")) sections.faults = read_faults(*value, reading);
+  if (const auto value = reader.value("execute")) {
+    sections.execute = read_execute(*value, reading);
+    if (sections.execute && sections.training) sections.training->optimizer = sections.execute->optimizer;
+  }
   if (const auto value = reader.value("software")) {
     sections.software = read_software(*value, reading);
   } else if (!reader.has("software")) {
@@ -210,6 +215,7 @@ std::optional<Scenario> read_scenario(const std::string& text, const std::filesy
                   .price = sections.cluster->price,
                   .faults = sections.faults.value_or(Faults{}),
                   .software = sections.software.value(),
+                  .execute = sections.execute.value_or(ExecuteSection{}).spec,
                   .warnings = diagnostics.warnings()};
 }
 

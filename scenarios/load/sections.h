@@ -26,12 +26,18 @@ struct ClusterSection {
   PriceSpec price;
 };
 
+struct ExecuteSection {
+  ExecuteSpec spec;
+  hw_models::OptimizerKind optimizer = hw_models::OptimizerKind::kAdamW;  ///< part of the Program
+};
+
 /// nullopt: something is wrong, and a finding says so.
 std::optional<strategies::ModelSpec> read_model(const Value& value, Reading& reading);
 std::optional<strategies::TrainingSpec> read_training(const Value& value, Reading& reading);
 std::optional<ClusterSection> read_cluster(const Value& value, Reading& reading);
 std::optional<PriceSpec> read_price(const Value& value, Reading& reading);
 std::optional<Faults> read_faults(const Value& value, Reading& reading);
+std::optional<ExecuteSection> read_execute(const Value& value, Reading& reading);
 std::optional<SoftwareStack> read_software(const Value& value, Reading& reading);
 
 /// `data` is 0 when the file leaves it open (see complete_plan).

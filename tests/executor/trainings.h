@@ -1,11 +1,11 @@
 // Small trainings that run in seconds: every rank a thread, all in one process.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "executor/run_collector.h"
 #include "executor/run_settings.h"
 #include "strategies/implementation.h"
 #include "strategies/model.h"
@@ -23,11 +23,8 @@ struct Training {
 };
 
 struct Trained {
-  std::vector<double> losses, gradient_norms;             ///< by step
-  std::map<std::string, std::vector<float>> parameters;   ///< whole, by name, after the last step
-  std::vector<std::uint64_t> weights_hashes;              ///< by rank
-  bool replicas_identical = true;                         ///< ranks that differ in "dp" alone have equal hashes
-  std::int64_t records = 0;                               ///< operations reported by all ranks
+  executor::RunResult result;
+  std::map<std::string, std::vector<float>> parameters;  ///< whole, by name, after the last step
 };
 
 /// Throws what the first rank throws.

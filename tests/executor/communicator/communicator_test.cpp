@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-class Contract : public ::testing::TestWithParam<CommunicatorKind> {
+class Contract : public ::testing::TestWithParam<Way> {
  protected:
   /// All ranks end well; returns their results.
   static std::vector<std::string> expect_well(int ranks, const std::function<std::string(const RankSeat&)>& body,
@@ -56,10 +56,17 @@ class Contract : public ::testing::TestWithParam<CommunicatorKind> {
   }
 };
 
-std::vector<CommunicatorKind> all_kinds() { return {communicator_kinds().begin(), communicator_kinds().end()}; }
+std::vector<Way> all_ways() {
+  std::vector<Way> ways;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    for (const bool tcp : {false, true}) ways.push_back({kind, tcp});
+  }
+  return ways;
+}
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Contract, ::testing::ValuesIn(all_kinds()),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Ways, Contract, ::testing::ValuesIn(all_ways()), [](const auto& way) {
+  return fmt::format("{}_{}", way.param.kind.name, way.param.tcp ? "tcp" : "unix");
+});
 
 // Around the change from direct to ring, one frame, several frames; sizes that no number of ranks divides.
 constexpr std::size_t kCounts[] = {0, 1, 5, 1000, kDirectBytes / 4, kDirectBytes / 4 + 1, 70'001, 300'007};

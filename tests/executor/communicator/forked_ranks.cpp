@@ -1,7 +1,9 @@
 #include "tests/executor/communicator/forked_ranks.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +75,17 @@ Outcome run_body(const CommunicatorKind& kind, const Membership& membership, int
   return outcome;
 }
 
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size);
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
 }  // namespace
 
 void RankSeat::tell_ready() const { write_all(ready, "r"); }
@@ -87,9 +100,10 @@ void require(bool condition, std::string_view message) {
   if (!condition) throw std::runtime_error(std::string(message));
 }
 
-std::vector<Outcome> run_ranks(const CommunicatorKind& kind, int ranks,
-                               const std::function<std::string(const RankSeat&)>& body, const RunOptions& options) {
-  const auto mesh = socket_mesh(ranks);
+std::vector<Outcome> run_ranks(const Way& way, int ranks, const std::function<std::string(const RankSeat&)>& body,
+                               const RunOptions& options) {
+  const auto mesh = socket_mesh(way.tcp ? 0 : ranks);
+  const MasterAddress master{"127.0.0.1", way.tcp ? free_port() : 0};
   const Pipe abort, ready;
   std::vector<Pipe> reports(static_cast<std::size_t>(ranks));
   Ranks running{{}, abort.write};
@@ -97,15 +111,17 @@ std::vector<Outcome> run_ranks(const CommunicatorKind& kind, int ranks,
     const auto own = static_cast<std::size_t>(rank);
     const pid_t pid = ::fork();
     if (pid == 0) {
-      for (std::size_t other = 0; other < mesh.size(); ++other) {
+      for (std::size_t other = 0; other < reports.size(); ++other) {
         ::close(reports[other].read);
         if (other == own) continue;
         ::close(reports[other].write);
+        if (other >= mesh.size()) continue;
         for (const int socket : mesh[other]) ::close(socket);
       }
       ::close(ready.read);
-      const Membership membership{rank, ranks, mesh[own], abort.read, options.deadline};
-      write_all(reports[own].write, encode(run_body(kind, membership, ready.write, body)));
+      const auto sockets = way.tcp ? tcp_mesh(rank, ranks, master, std::chrono::seconds(30)) : mesh[own];
+      const Membership membership{rank, ranks, sockets, abort.read, options.deadline};
+      write_all(reports[own].write, encode(run_body(way.kind, membership, ready.write, body)));
       ::_exit(0);
     }
     running.pids.push_back(pid);

@@ -42,9 +42,15 @@ struct RankSeat {
   void tell_ready() const;
 };
 
+/// What a contract is tested on.
+struct Way {
+  CommunicatorKind kind;
+  bool tcp = false;
+};
+
 /// Runs `body` on `ranks` processes. Stopped and killed ranks are cleaned up.
-std::vector<Outcome> run_ranks(const CommunicatorKind& kind, int ranks,
-                               const std::function<std::string(const RankSeat&)>& body, const RunOptions& options = {});
+std::vector<Outcome> run_ranks(const Way& way, int ranks, const std::function<std::string(const RankSeat&)>& body,
+                               const RunOptions& options = {});
 
 /// SIGSTOP, and waits until it has stopped.
 void stop(pid_t pid);

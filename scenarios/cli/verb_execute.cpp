@@ -1,0 +1,126 @@
+#include "scenarios/cli/verb_execute.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "executor/supervisor/seat.h"
+#include "scenarios/cli/scenario_options.h"
+#include "scenarios/execute/execution.h"
+#include "scenarios/load/diagnostics.h"
+#include "scenarios/report/write_file.h"
+
+namespace scenarios {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* kHelp =
+    "Trains the scenario's plan for real, one process per rank on this machine: the same operations that simulate\n"
+    "prices, on real bytes. The section 'execute' of the scenario says how long, on what and with which optimizer.\n"
+    "Exit code 1 when a rank fails or replicas end with different weights.\n";
+
+po::options_description own_options() {
+  po::options_description own("run");
+  auto add = own.add_options();
+  add("backend", po::value<std::string>()->value_name("NAME")->default_value("cpu"), "what computes: cpu");
+  add("steps", po::value<std::string>()->value_name("N"), "training steps (--set execute.steps=N)");
+  add("seed", po::value<std::string>()->value_name("N"), "of weights and samples (--set execute.seed=N)");
+  add("csv", po::value<std::string>()->value_name("FILE"), "write loss, gradient norm and time of every step");
+  add("records-out", po::value<std::string>()->value_name("FILE"), "write when every operation began and ended");
+  return own;
+}
+
+void add_overrides(ScenarioArguments& given) {
+  for (const char* key : {"steps", "seed"}) {
+    if (given.given.count(key) == 0) continue;
+    given.overrides.push_back({std::string("execute.") + key, given.given[key].as<std::string>()});
+  }
+}
+
+void check_backend(const std::string& backend) {
+  if (backend == "cpu") return;
+  throw InputError(fmt::format("error: unknown backend '{}'\n  known: cpu\n", shortened(backend, 100)));
+}
+
+/// One line that is written over, on a terminal only.
+class Progress {
+ public:
+  Progress(const Scenario& scenario, bool shown) : scenario_(scenario), shown_(shown && ::isatty(STDERR_FILENO) == 1) {}
+  void show(const executor::StepFigures& figures) const {
+    if (shown_) fmt::print(stderr, "\r\033[K{}", progress_line(scenario_, figures));
+  }
+  void clear() const {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  const Scenario& scenario_;
+  bool shown_;
+};
+
+void write_outputs(const ScenarioArguments& given, const Execution& execution) {
+  const auto write = [&](const char* option, const std::string& content) {
+    if (given.given.count(option) > 0) write_file(given.given[option].as<std::string>(), content);
+  };
+  write("csv", losses_csv(execution));
+  if (given.given.count("records-out") > 0) write("records-out", records_csv(execution));
+}
+
+/// The same command line: every rank reads the scenario for itself.
+std::vector<std::string> worker_command(const ScenarioArguments& given, const std::vector<std::string>& arguments) {
+  if (given.file == "-") {
+    throw InputError(
+        "error: execute reads the scenario once per rank, which standard input does not allow\n"
+        "  write it to a file\n");
+  }
+  std::vector<std::string> command{"/proc/self/exe", "execute"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+std::optional<executor::Seat> find_seat() {
+  const auto seat = executor::find_seat([](const char* name) { return std::getenv(name); });
+  if (!seat || seat->launcher == "supervisor") return seat;
+  throw InputError(
+      fmt::format("error: started by {} as rank {} of {}: execute starts its ranks itself\n"
+                  "  run it once, without {}\n",
+                  seat->launcher, seat->rank, seat->ranks, seat->launcher));
+}
+
+}  // namespace
+
+int run_execute(const std::vector<std::string>& arguments) {
+  const po::options_description own = own_options();
+  ScenarioArguments given = parse_scenario_arguments("execute", arguments, own);
+  if (given.help) {
+    fmt::print("{}", verb_help("execute", kHelp, own));
+    return 0;
+  }
+  check_backend(given.given["backend"].as<std::string>());
+  add_overrides(given);
+  const bool records = given.given.count("records-out") > 0;
+  const auto seat = find_seat();
+  if (seat) given.quiet = true;  // the supervisor has said it
+  const Scenario scenario = load(given);
+  if (seat) return execute_rank(scenario, *seat, records);
+  const Progress progress(scenario, !given.quiet);
+  Execution execution;
+  try {
+    execution = execute(scenario, {.command = worker_command(given, arguments),
+                                   .on_step = [&](const executor::StepFigures& step) { progress.show(step); }});
+  } catch (const RunFailure& failure) {
+    progress.clear();
+    fmt::print(stderr, "error: {}\n", failure.what());
+    return 1;
+  }
+  progress.clear();
+  write_outputs(given, execution);
+  fmt::print("{}", given.json ? execution_json(scenario, execution) : execution_text(scenario, execution));
+  return execution.result.replicas_identical ? 0 : 1;
+}
+
+}  // namespace scenarios
