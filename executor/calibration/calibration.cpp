@@ -10,6 +10,7 @@
 
 #include "executor/calibration/helpers.h"
 #include "executor/calibration/kernel_cases.h"
+#include "executor/calibration/operation_cost.h"
 #include "executor/calibration/transfer_cases.h"
 #include "executor/cpu/kernels.h"
 
@@ -281,6 +282,9 @@ Calibration calibrate(const CalibrationChoice& choice) {
     const auto measurement = std::make_unique<Measurement>(plan, helpers.communicator(), choice);
     result.rounds = measurement->run();
     result.waited = measurement->waited();
+    if (choice.small_program != nullptr) {
+      result.kernels.operation = hw_models::Seconds(operation_seconds(*choice.small_program, choice.small_sequence));
+    }
   }
   allow(cores);
   result.instructions = cpu::kernels().name;

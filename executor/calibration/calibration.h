@@ -5,6 +5,7 @@
 // visits every case; rounds repeat until the time is up; the tables hold the medians.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,12 +14,16 @@
 #include "executor/calibration/statistics.h"
 #include "hw_models/measured_kernels.h"
 #include "hw_models/measured_transfers.h"
+#include "strategies/program/program.h"
 
 namespace executor {
 
 struct CalibrationChoice {
   bool quick = false;         ///< small sizes only
   double most_seconds = 150;  ///< no round starts that would end later; a few rounds are made in any case
+  /// One rank, kernels as small as can be: tells what an operation costs around them. nullptr: nothing is told.
+  const strategies::Program* small_program = nullptr;
+  std::int64_t small_sequence = 0;  ///< its sequence length
   std::function<void(double share)> progress = [](double) {};
 };
 

@@ -7,9 +7,11 @@
 #include <cstdio>
 
 #include "executor/calibration/calibration.h"
+#include "scenarios/catalog.h"
 #include "scenarios/cli/command_line.h"
 #include "scenarios/report/machine_yaml.h"
 #include "scenarios/report/write_file.h"
+#include "strategies/build_program.h"
 
 namespace scenarios {
 namespace {
@@ -34,6 +36,19 @@ po::options_description shown_options() {
   return options;
 }
 
+constexpr std::int64_t kSmallSequence = 8;
+
+strategies::Program small_program() {
+  const Catalog catalog;
+  strategies::ModelSpec model = *catalog.model("tiny-cpu");
+  model.hidden = 16, model.heads = model.kv_heads = 2, model.head_dim = 8, model.ffn = 32;
+  const strategies::TrainingSpec training{.sequence_length = kSmallSequence,
+                                          .global_batch = 8,
+                                          .precision = hw_models::DType::kFp32,
+                                          .input_samples_per_s = {}};
+  return strategies::build_program(model, training, {}, catalog.software("trainyard-cpu")->implementation);
+}
+
 /// One line that is written over, on terminals only.
 void show_progress(double share) {
   fmt::print(stderr, "\rmeasuring {:3.0f} %{}", 100 * share, share < 1 ? "" : "\n");
@@ -52,7 +67,11 @@ int run_calibrate(const std::vector<std::string>& arguments) {
   const auto path = given["out"].as<std::string>();
   const bool quick = given["quick"].as<bool>(), quiet = given["quiet"].as<bool>();
   check_writable(path);
-  executor::CalibrationChoice choice{.quick = quick, .most_seconds = quick ? kQuickSeconds : kMostSeconds};
+  const strategies::Program small = small_program();
+  executor::CalibrationChoice choice{.quick = quick,
+                                     .most_seconds = quick ? kQuickSeconds : kMostSeconds,
+                                     .small_program = &small,
+                                     .small_sequence = kSmallSequence};
   if (!quiet && ::isatty(STDERR_FILENO) != 0) choice.progress = show_progress;
   const executor::Calibration calibration = executor::calibrate(choice);
   write_file(path, machine_yaml(calibration));

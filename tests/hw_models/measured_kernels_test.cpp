@@ -70,8 +70,8 @@ TEST(MeasuredKernels, EveryKernelHasItsPlace) {
 }
 
 TEST(MeasuredKernels, SomeKernelsHaveNone) {
-  for (const Kernel& kernel : std::vector<Kernel>{Matmul{.transpose_a = true, .transpose_b = true}, Route{}, Measured{1},
-                                                  pass(ElementwiseKind::kCast, 400, 200)}) {
+  for (const Kernel& kernel : std::vector<Kernel>{Matmul{.transpose_a = true, .transpose_b = true}, Route{},
+                                                  Measured{1}, pass(ElementwiseKind::kCast, 400, 200)}) {
     EXPECT_FALSE(kernel_point(kernel).has_value());
   }
 }
@@ -80,17 +80,15 @@ GpuSpec core() {
   GpuSpec gpu;
   gpu.matrix_peak[static_cast<std::size_t>(DType::kFp32)] = FlopsPerSecond(1e11);
   gpu.memory_bandwidth = BytesPerSecond(1e10);
-  gpu.measured = MeasuredKernels{.operation = Seconds(1),
-                                 .kinds = {{"sgd", {{{10, 100}}, {10, 100}}, {{{10, 100}}, {20, 200}}}}};
+  gpu.measured =
+      MeasuredKernels{.operation = Seconds(1), .kinds = {{"sgd", {{{10, 100}}, {10, 100}}, {{{10, 100}}, {20, 200}}}}};
   return gpu;
 }
 
 TEST(MeasuredKernels, TakeThePlaceOfTheModel) {
   GpuSpec gpu = core();
   const Optimizer sgd{.kind = OptimizerKind::kSgd, .parameters = 50};
-  const struct {
-    double busy, seconds;
-  } cases[] = {{0, 51}, {0.25, 63.5}, {1, 101}};
+  const struct { double busy, seconds; } cases[] = {{0, 51}, {0.25, 63.5}, {1, 101}};
   for (const auto& c : cases) {
     gpu.busy_neighbours = c.busy;
     EXPECT_NEAR(kernel_cost(sgd, gpu).time.value(), c.seconds, 1e-9) << c.busy;
