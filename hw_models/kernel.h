@@ -80,6 +80,7 @@ struct Embedding {
   std::int64_t tokens = 1, hidden = 1, vocabulary = 1;  ///< vocabulary rows on this rank
   bool backward = false;
   DType dtype = DType::kBf16;
+  std::int64_t position_rows = 0;  ///< backward: this rank's own rows, added to a position table's gradient as well
   bool operator==(const Embedding&) const = default;
 };
 

@@ -41,9 +41,12 @@ void run_embedding_backward(const Call& call) {
   const float* rows = call.read(0, k.tokens * k.hidden);
   call.state.kernels.embedding_backward(shape_of(call, k), batch.ids.data(), rows,
                                         call.write(0, k.vocabulary * k.hidden));
-  if (call.writes.size() < 2) return;
-  const PositionShape positions{.rows = k.tokens, .hidden = k.hidden, .sequence = call.state.sequence};
-  call.state.kernels.position_gradient(positions, rows, call.write(1, call.state.sequence * k.hidden));
+  if (k.position_rows == 0) return;
+  const std::int64_t first = k.position_rows < k.tokens ? k.position_rows * call.state.place.tensor : 0;
+  const PositionShape positions{
+      .rows = k.position_rows, .hidden = k.hidden, .sequence = call.state.sequence, .first_row = first};
+  call.state.kernels.position_gradient(positions, rows + first * k.hidden,
+                                       call.write(1, call.state.sequence * k.hidden));
 }
 
 bool fits_position(const Operation& operation) {

@@ -1,6 +1,7 @@
 #include "executor/cpu/rank_state.h"
 
 #include <algorithm>
+#include <string>
 #include <variant>
 
 namespace executor::cpu {
@@ -44,6 +45,22 @@ Pieces find_pieces(const Program& program, const Role& role, Rank rank) {
   return {};
 }
 
+bool holds_gradient_of(const Role& role, const std::string& parameter) {
+  return std::ranges::any_of(role.buffers, [&](const strategies::Buffer& buffer) {
+    return buffer.holds == strategies::Holds::kGradients && buffer.slice.parameter == parameter;
+  });
+}
+
+bool counts_in_norm(const Program& program, const Role& role, const RankPlace& place, const Pieces& pieces,
+                    const strategies::TensorSlice& slice) {
+  if (slice.sharded_axis < 0 && place.tensor > 0) return false;  // every tensor rank holds the same
+  if (pieces.count == 1 && place.replica > 0) return false;
+  // Of the two holders of a tied table the first stage counts.
+  const auto first =
+      std::ranges::find_if(program.roles, [&](const Role& each) { return holds_gradient_of(each, slice.parameter); });
+  return &*first == &role;
+}
+
 std::span<float> grown(std::vector<float>& memory, std::size_t elements) {
   if (memory.size() < elements) memory.resize(elements);
   return std::span(memory).first(elements);
@@ -68,7 +85,12 @@ RankState::RankState(const Program& the_program, Rank rank, const RunSettings& t
       kernels(cpu::kernels()),
       groups(join_groups(the_program, rank, the_communicator)),
       pieces(find_pieces(the_program, role, rank)),
-      sequence(the_program.tokens_per_step / the_program.samples_per_step) {}
+      sequence(the_program.tokens_per_step / the_program.samples_per_step) {
+  for (const strategies::Buffer& buffer : role.buffers) {
+    const bool gradient = buffer.holds == strategies::Holds::kGradients && !buffer.slice.parameter.empty();
+    counts_in_norm_.push_back(gradient && cpu::counts_in_norm(program, role, place, pieces, buffer.slice) ? 1 : 0);
+  }
+}
 
 Batch RankState::batch(int step, int microbatch, std::int64_t tokens) const {
   Batch batch{std::vector<std::int32_t>(static_cast<std::size_t>(tokens)),
@@ -94,19 +116,6 @@ std::pair<const float*, const float*> RankState::rotation(std::int64_t head_dim)
     rotary_table(sequence, head_dim, kRotationBase, cosines_.data(), sines_.data());
   }
   return {cosines_.data(), sines_.data()};
-}
-
-bool RankState::counts_in_norm(const strategies::TensorSlice& slice) const {
-  if (slice.sharded_axis < 0 && place.tensor > 0) return false;  // every tensor rank holds the same
-  if (pieces.count == 1 && place.replica > 0) return false;
-  // Of the two holders of a tied table the first stage counts.
-  for (const Role& earlier : program.roles) {
-    if (&earlier == &role) return true;
-    for (const strategies::Buffer& buffer : earlier.buffers) {
-      if (buffer.holds == strategies::Holds::kGradients && buffer.slice.parameter == slice.parameter) return false;
-    }
-  }
-  return true;
 }
 
 std::size_t RankState::workspace_bytes() const {

@@ -77,12 +77,13 @@ struct RankState {
   std::span<float> staging(std::size_t elements);
   /// cosines and sines [sequence, head_dim / 2] of the rotation
   std::pair<const float*, const float*> rotation(std::int64_t head_dim);
-  /// Whether this rank's gradient of `slice` counts in the norm: every element of the model is counted by one rank of
+  /// Whether this rank's gradient in `buffer` counts in the norm: every element of the model is counted by one rank of
   /// those that hold it.
-  bool counts_in_norm(const strategies::TensorSlice& slice) const;
+  bool counts_in_norm(strategies::BufferId buffer) const { return counts_in_norm_[buffer.value] != 0; }
   std::size_t workspace_bytes() const;
 
  private:
+  std::vector<char> counts_in_norm_;  ///< by buffer
   std::vector<float> scratch_, staging_, cosines_, sines_;
 };
 

@@ -129,11 +129,14 @@ bool fits_bias_gradient(const Operation& operation) {
   return is_pass(operation, ElementwiseKind::kAdd, true) && operation.origin.label.ends_with("-bias-gradient");
 }
 
-/// {dy} -> {gradient of the bias}
+/// {dy} -> {gradient of the bias}, over all rows of dy or over this tensor rank's share of them
 void run_bias_gradient(const Call& call) {
   const std::int64_t elements = call.kernel<Elementwise>().elements;
   const auto columns = static_cast<std::int64_t>(call.writes[0].size());
-  call.state.kernels.bias_gradient(elements / columns, columns, call.read(0, elements), call.write(0, columns));
+  const bool shared = static_cast<std::int64_t>(call.reads[0].size()) > elements;
+  const std::int64_t first = shared ? elements * call.state.place.tensor : 0;
+  call.state.kernels.bias_gradient(elements / columns, columns, call.read(0, first + elements) + first,
+                                   call.write(0, columns));
 }
 
 /// residual-gradient, and a weight gradient that is added in a pass of its own

@@ -31,7 +31,7 @@ const strategies::TensorSlice& slice_of(const Call& call, std::size_t read) {
 void run_squared_norm(const Call& call) {
   double sum = 0;
   for (std::size_t i = 0; i < call.reads.size(); ++i) {
-    if (!call.state.counts_in_norm(slice_of(call, i))) continue;
+    if (!call.state.counts_in_norm(call.operation.reads[i])) continue;
     const Pieces::Range own = call.state.pieces.own_piece(call.reads[i].size());
     sum += call.state.kernels.squared_norm(static_cast<std::int64_t>(own.size()), call.reads[i].data() + own.begin);
   }

@@ -135,9 +135,9 @@ template <>
 struct Description<hw_models::Embedding> {
   using T = hw_models::Embedding;
   static constexpr std::string_view kWord = "embedding";
-  static constexpr auto kFields =
-      std::tuple{Field{"tokens", &T::tokens}, Field{"hidden", &T::hidden}, Field{"vocabulary", &T::vocabulary},
-                 Field{"backward", &T::backward}, Field{"dtype", &T::dtype}};
+  static constexpr auto kFields = std::tuple{
+      Field{"tokens", &T::tokens},     Field{"hidden", &T::hidden}, Field{"vocabulary", &T::vocabulary},
+      Field{"backward", &T::backward}, Field{"dtype", &T::dtype},   Field{"position_rows", &T::position_rows}};
 };
 template <>
 struct Description<hw_models::CrossEntropy> {

@@ -12,7 +12,9 @@ using hw_models::ElementwiseKind;
 
 hw_models::Embedding embedding_kernel(const Stage& stage, bool backward) {
   const Shapes& s = stage.shapes;
-  return {s.tokens, s.hidden, s.vocabulary, backward, s.activation};
+  hw_models::Embedding kernel{s.tokens, s.hidden, s.vocabulary, backward, s.activation};
+  if (backward && stage.model.position == PositionKind::kLearned) kernel.position_rows = s.tokens_between;
+  return kernel;
 }
 
 hw_models::Norm stream_norm(const Stage& stage, bool backward) {

@@ -147,10 +147,11 @@ void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parame
 
 void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Parameter& bias, const std::string& label,
                          BufferId dy, std::int64_t columns) {
-  const std::int64_t elements = stage.shapes.tokens * columns;
+  const Shapes& s = stage.shapes;
+  const std::int64_t rows = bias.tensor_replicated ? s.tokens_between : s.tokens;
   const Phase phase = writer.phase();
   writer.at(writer.layer(), Phase::kWeightGradient);
-  writer.compute(Elementwise{ElementwiseKind::kAdd, elements, elements * stage.shapes.activation_bytes, 0, true},
+  writer.compute(Elementwise{ElementwiseKind::kAdd, rows * columns, s.tokens * columns * s.activation_bytes, 0, true},
                  label + "-bias-gradient", {dy}, {bias.gradient});
   writer.at(writer.layer(), phase);
 }

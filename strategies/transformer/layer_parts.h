@@ -43,7 +43,8 @@ void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parame
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype);
 /// Whether products stay until the backward ends: only those narrower than the gradient they were added to.
 bool keeps_products(const Stage& stage);
-/// Gradient of a bias: the sum of dy[tokens, columns] over its rows.
+/// Gradient of a bias: the sum of dy[tokens, columns] over its rows; of a bias that every tensor rank holds, over the
+/// rank's own rows (tokens_between).
 void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Parameter& bias, const std::string& label,
                          BufferId dy, std::int64_t columns);
 /// Backward of a matrix split by columns behind a norm: the input gradient is a partial sum to be reduced, which may

@@ -41,15 +41,10 @@ Parameter& StageParameters::add(const std::string& name, const std::vector<std::
   return parameters_.back();
 }
 
-/// Under sequence parallelism every tensor rank sees other rows of what is normed.
-void StageParameters::add_norm(const std::string& name, std::int64_t columns, const Place& place) {
-  add(name, {columns}, place).partial = true;
-}
-
 void StageParameters::add_embedding(const ModelSpec& model) {
   add("embedding.weight", {shapes_.padded_vocabulary, model.hidden}, {.sharded_axis = 0});
   if (model.position == PositionKind::kLearned) add("embedding.position", {model.max_positions, model.hidden}, {});
-  if (model.embedding_norm) add_norm("embedding.norm.weight", model.hidden * 2, {});
+  if (model.embedding_norm) add("embedding.norm.weight", {model.hidden * 2}, {});
 }
 
 void StageParameters::add_layer(const ModelSpec& model, int layer, int chunk) {
@@ -64,28 +59,28 @@ void StageParameters::add_layer(const ModelSpec& model, int layer, int chunk) {
   Place qkv = rows, up = rows;
   qkv.parts = {shapes_.query * tensor, keys, keys};
   if (model.gated_mlp) up.parts = {shapes_.ffn * tensor, shapes_.ffn * tensor};
-  add_norm(part("attention.norm"), norm_columns, whole);
+  add(part("attention.norm"), {norm_columns}, whole);
   add(part("attention.qkv.weight"), {shapes_.qkv * tensor, h}, qkv);
   if (model.qkv_bias) add(part("attention.qkv.bias"), {shapes_.qkv * tensor}, qkv);
-  if (model.query_key_norm) add_norm(part("attention.query_key_norm"), 2 * model.head_dim, whole);
+  if (model.query_key_norm) add(part("attention.query_key_norm"), {2 * model.head_dim}, whole);
   if (model.query_key_norm_full) {
-    add_norm(part("attention.query_key_norm"), (model.heads + model.kv_heads) * model.head_dim, whole);
+    add(part("attention.query_key_norm"), {(model.heads + model.kv_heads) * model.head_dim}, whole);
   }
   add(part("attention.output.weight"), {h, shapes_.query * tensor}, columns);
   if (model.attention_output_bias) add(part("attention.output.bias"), {h}, whole);
-  if (model.norms_per_layer >= 4) add_norm(part("attention.post_norm"), norm_columns, whole);
-  if (model.norms_per_layer >= 2) add_norm(part("mlp.norm"), norm_columns, whole);
+  if (model.norms_per_layer >= 4) add(part("attention.post_norm"), {norm_columns}, whole);
+  if (model.norms_per_layer >= 2) add(part("mlp.norm"), {norm_columns}, whole);
   add(part("mlp.up.weight"), {shapes_.up * tensor, h}, up);
   if (model.mlp_bias) add(part("mlp.up.bias"), {shapes_.up * tensor}, up);
   add(part("mlp.down.weight"), {h, shapes_.ffn * tensor}, columns);
   if (model.mlp_bias) add(part("mlp.down.bias"), {h}, whole);
-  if (model.norms_per_layer >= 4) add_norm(part("mlp.post_norm"), norm_columns, whole);
+  if (model.norms_per_layer >= 4) add(part("mlp.post_norm"), {norm_columns}, whole);
 }
 
 void StageParameters::add_head(const ModelSpec& model, int chunk, bool tied_copy, bool shared) {
   const std::int64_t norm_columns = model.norm == hw_models::NormKind::kLayerNorm ? 2 * model.hidden : model.hidden;
   const Place split{.sharded_axis = 0, .chunk = chunk};
-  add_norm("final_norm", norm_columns, {.chunk = chunk});
+  add("final_norm", {norm_columns}, {.chunk = chunk});
   if (!shared) {
     Parameter& head = add("head.weight", {shapes_.padded_vocabulary, model.hidden}, split);
     head.tied_copy = tied_copy;

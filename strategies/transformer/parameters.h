@@ -22,7 +22,6 @@ struct Parameter {
   std::int64_t elements = 0;       ///< on this rank
   bool tensor_replicated = false;  ///< every tensor rank holds all of it (norms)
   bool tied_copy = false;          ///< the last stage's copy of a tied embedding
-  bool partial = false;            ///< under sequence parallelism every tensor rank has a share of its gradient's sum
   BufferId weight, gradient;
 };
 
@@ -61,7 +60,6 @@ class StageParameters {
     std::vector<std::int64_t> parts = {};  ///< TensorSlice::parts
   };
   Parameter& add(const std::string& name, const std::vector<std::int64_t>& shape, const Place& place);
-  void add_norm(const std::string& name, std::int64_t columns, const Place& place);
   std::int64_t shards() const { return plan_.zero >= 1 ? plan_.data * plan_.context : 1; }
 
   Role& role_;

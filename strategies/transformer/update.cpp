@@ -61,15 +61,14 @@ class UpdateWriter {
     if (stage_.model.tied_embeddings && stage_.plan.pipeline > 1) reduce_tied();
   }
 
-  /// Gradients of replicated parameters that are partial sums: under sequence parallelism the norms of every tensor
-  /// rank saw other tokens; those of queries and keys see only the rank's own heads in any case. Biases and positions
-  /// are summed from the gathered gradient, whole on every rank.
+  /// Gradients of replicated parameters that are partial sums: under sequence parallelism every tensor rank sums its
+  /// own rows; the norms of queries and keys see only the rank's own heads in any case.
   void reduce_replicated() {
     std::int64_t elements = 0;
     BlockWriter::Buffers gradients;
     for (const Parameter& parameter : stage_.parameters.all()) {
       const bool per_head = parameter.name.ends_with(".query_key_norm");
-      if (!parameter.partial || !(stage_.plan.sequence_parallel || per_head)) continue;
+      if (!parameter.tensor_replicated || !(stage_.plan.sequence_parallel || per_head)) continue;
       elements += parameter.elements;
       gradients.push_back(parameter.gradient);
     }

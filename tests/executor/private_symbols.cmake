@@ -1,8 +1,8 @@
 # cmake -DNM=nm -DLIBRARY=file -DNAME=x86_64_v3 -P private_symbols.cmake
-# Code for a wider instruction set must stay out of reach: every symbol that the linker could take for another object's
+# Code for a wider instruction set must stay out of reach: every function that the linker could take for another object's
 # carries the name of the build.
 execute_process(COMMAND ${NM} --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "[0-9a-f]+ [A-Zuvw] [^\n]+" visible "${symbols}")
+string(REGEX MATCHALL "[0-9a-f]+ [TWi] [^\n]+" visible "${symbols}")
 if(NOT visible)
   message(FATAL_ERROR "no symbols in ${LIBRARY}")
 endif()

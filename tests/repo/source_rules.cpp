@@ -50,6 +50,7 @@ constexpr std::string_view kUnmirrored[] = {"tests/repo/",
                                             "tests/fuzz/",
                                             "tests/bench/",
                                             "tests/scenarios/cli/",
+                                            "tests/executor/whole_model_test.cpp",
                                             "tests/sim/schedule_oracles_test.cpp",
                                             "tests/scenarios/examples_test.cpp",
                                             "tests/scenarios/wire_bytes_test.cpp"};

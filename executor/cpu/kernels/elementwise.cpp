@@ -38,14 +38,29 @@ void copy(std::int64_t elements, const Scalar* from, Scalar* to) {
   __builtin_memcpy(to, from, static_cast<std::size_t>(elements) * sizeof(Scalar));
 }
 
+/// Four numbers, squared in double precision.
+constexpr int kWide = 4;
+using Narrow [[gnu::vector_size(kWide * sizeof(Scalar))]] = Scalar;
+using Wide [[gnu::vector_size(kWide * sizeof(double))]] = double;
+
+[[gnu::always_inline]] inline Wide squares(const Scalar* x) {
+  Narrow narrow;
+  __builtin_memcpy(&narrow, x, sizeof narrow);
+  const Wide wide = __builtin_convertvector(narrow, Wide);
+  return wide * wide;
+}
+
 double squared_norm(std::int64_t elements, const Scalar* x) {
-  using Wide [[gnu::vector_size(kLanes * sizeof(double))]] = double;
-  Wide sums{};
-  for_parts(elements, [&](auto part, std::int64_t i) {
-    const Wide wide = __builtin_convertvector(part.load(x + i), Wide);
-    sums += wide * wide;
-  });
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  Wide even{}, odd{};
+  std::int64_t i = 0;
+  for (; i + 2 * kWide <= elements; i += 2 * kWide) {
+    even += squares(x + i);
+    odd += squares(x + i + kWide);
+  }
+  even += odd;
+  double sum = (even[0] + even[2]) + (even[1] + even[3]);
+  for (; i < elements; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
 }
 
 }  // namespace

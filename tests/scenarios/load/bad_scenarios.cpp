@@ -512,16 +512,12 @@ training: {sequence_length: 4096, global_batch: 64}
 cluster: {node: dgx-h100, nodes: 2}
 plan: search
 failures: {spares: 2}
-execute: {steps: 3}
 )",
      R"(scenario.yaml:4:7: error: 'plan: search' is not supported by this version
     4 | plan: search
       |       ^ write the plan out
 scenario.yaml:5:1: error: 'failures' is not supported by this version
     5 | failures: {spares: 2}
-      | ^ remove it
-scenario.yaml:6:1: error: 'execute' is not supported by this version
-    6 | execute: {steps: 3}
       | ^ remove it
 )"},
     {"Experts",
