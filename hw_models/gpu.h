@@ -29,7 +29,7 @@ struct GpuSpec {
   double misaligned_efficiency = 0.6;  ///< batched half-precision products of misaligned heads over vector peak, (0, 1]
   Watts idle_power{}, active_power{};  ///< per GPU; active = board power limit
   std::optional<MeasuredKernels> measured;  ///< of this very machine; prices what it holds
-  double busy_neighbours = 0;               ///< share of the node's other devices at work, for `measured`; [0, 1]
+  double busy_neighbours = 0;               ///< at work, over those of `measured`'s `together`; [0, 1]
 
   FlopsPerSecond peak(DType dtype) const { return matrix_peak[static_cast<std::size_t>(dtype)]; }
 };

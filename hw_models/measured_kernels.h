@@ -40,6 +40,7 @@ struct MeasuredKernel {
 };
 
 struct MeasuredKernels {
+  int devices = 1;                    ///< at work in `together`
   Seconds operation{};                ///< what an operation costs around its kernel: interpreter and binding
   std::vector<MeasuredKernel> kinds;  ///< in order of their names
 

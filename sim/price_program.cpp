@@ -47,8 +47,9 @@ class KernelPrices {
   /// The other devices of its node that ranks sit on are at work, too.
   KernelPrices(const hw_models::GpuSpec& gpu, int ranks, int gpus_per_node) : gpu_(gpu) {
     gpu_.matrix_efficiency *= gpu.sustained_clock / hw_models::slowest_over_average(gpu.speed_spread, ranks);
-    const int busy = std::min(ranks, gpus_per_node);
-    if (gpus_per_node > 1) gpu_.busy_neighbours = static_cast<double>(busy - 1) / (gpus_per_node - 1);
+    const int devices = gpu.measured ? gpu.measured->devices : 1;
+    const double others = std::min({ranks, gpus_per_node, devices}) - 1;
+    if (devices > 1) gpu_.busy_neighbours = others / (devices - 1);
   }
 
   const hw_models::KernelCost& of(const hw_models::Kernel& kernel) {

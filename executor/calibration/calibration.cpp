@@ -17,7 +17,6 @@
 namespace executor {
 namespace {
 
-constexpr int kFewestRounds = 3;
 constexpr double kShortestSample = 200e-6;  // s: a hundred times what reading the clock costs
 constexpr double kMostRepeats = 200;
 
@@ -35,13 +34,13 @@ struct KernelPoint {
   std::size_t kernel_case = 0;
   Sizes sizes;
   bool measured = true;
-  int repeats = 0;  ///< per sample; 0 = not known yet
+  int repeats = 1;  ///< per sample
   std::vector<double> alone, together;
 };
 
 struct TransferPoint {
   TransferCase transfer;
-  int repeats = 0;
+  int repeats = 2;
   std::vector<double> seconds;
 };
 
@@ -113,9 +112,9 @@ class Measurement {
     const double begin = elapsed_seconds();
     double longest = 0;
     int rounds = 0;
-    while (rounds < kFewestRounds || elapsed_seconds() - begin + longest <= choice_.most_seconds) {
+    while (rounds == 0 || elapsed_seconds() - begin + longest <= choice_.most_seconds) {
       const double round_begin = elapsed_seconds();
-      round(begin, rounds);
+      round(begin, rounds == 0);
       longest = std::max(longest, elapsed_seconds() - round_begin);
       ++rounds;
     }
@@ -128,14 +127,13 @@ class Measurement {
   double waited() const { return elapsed_ > 0 ? std::max(0.0, 1 - own_ / elapsed_) : 0; }
 
  private:
-  void round(double begin, int rounds) {
+  void round(double begin, bool first) {
     const double steps = static_cast<double>(plan_.kernels.size() + plan_.transfers.size());
     double done = 0;
     const auto tell = [&] {
-      const double by_time = (elapsed_seconds() - begin) / choice_.most_seconds;
-      const double by_rounds = (rounds + done / steps) / kFewestRounds;
       done += 1;
-      choice_.progress(std::min({by_time, by_rounds, 0.99}));
+      const double by_time = (elapsed_seconds() - begin) / choice_.most_seconds;
+      choice_.progress(std::min({by_time, first ? done / steps : 1, 0.99}));
     };
     for (std::size_t i = 0; i < plan_.kernels.size(); ++i, tell()) measure_kernel(i);
     for (std::size_t i = 0; i < plan_.transfers.size(); ++i, tell()) measure_transfer(i);
@@ -153,9 +151,7 @@ class Measurement {
   void measure_kernel(std::size_t index) {
     KernelPoint& point = plan_.kernels[index];
     if (!point.measured) return;
-    if (point.repeats == 0) {  // the first call also warms up
-      point.repeats = static_cast<int>(std::clamp(std::ceil(kShortestSample / timed(index, 1)), 1.0, kMostRepeats));
-    }
+    if (point.alone.empty()) point.repeats = repeats_for(timed(index, 1));  // warms up, too
     point.alone.push_back(timed(index, point.repeats));
     if (communicator_.ranks() == 1) return;
     Order order{Order::kKernel, static_cast<std::int64_t>(index), point.repeats};
@@ -166,10 +162,14 @@ class Measurement {
 
   void measure_transfer(std::size_t index) {
     TransferPoint& point = plan_.transfers[index];
-    if (point.repeats == 0) {
-      point.repeats = static_cast<int>(std::clamp(std::ceil(kShortestSample / transfer(index, 2)), 2.0, kMostRepeats));
-    }
+    // A process that has to wait for its core once makes a short transfer look long: the shortest sample counts.
+    const double shortest = point.seconds.empty() ? transfer(index, 2) : *std::ranges::min_element(point.seconds);
+    point.repeats = 2 * repeats_for(2 * shortest);
     point.seconds.push_back(transfer(index, point.repeats));
+  }
+
+  static int repeats_for(double seconds) {
+    return static_cast<int>(std::clamp(std::ceil(kShortestSample / seconds), 1.0, kMostRepeats));
   }
 
   double transfer(std::size_t index, int repeats) {
@@ -276,6 +276,7 @@ Calibration calibrate(const CalibrationChoice& choice) {
   result.before = machine_state();
   const double begin = elapsed_seconds();
   const std::vector<int>& cores = result.before.cores;
+  result.kernels.devices = static_cast<int>(cores.size());
   Plan plan(choice.quick, static_cast<int>(cores.size()));
   {
     Helpers helpers(cores, [&plan](Communicator& communicator) { serve(plan, communicator); });

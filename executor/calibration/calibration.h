@@ -20,7 +20,7 @@ namespace executor {
 
 struct CalibrationChoice {
   bool quick = false;         ///< small sizes only
-  double most_seconds = 150;  ///< no round starts that would end later; a few rounds are made in any case
+  double most_seconds = 150;  ///< no round starts that would end later; one is made in any case
   /// One rank, kernels as small as can be: tells what an operation costs around them. nullptr: nothing is told.
   const strategies::Program* small_program = nullptr;
   std::int64_t small_sequence = 0;  ///< its sequence length

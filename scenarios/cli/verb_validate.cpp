@@ -1,6 +1,7 @@
 #include "scenarios/cli/verb_validate.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -61,17 +62,29 @@ void clear_progress() {
   if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
 }
 
+/// Of those that have ended.
+double processor_seconds_of_children() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 Validation run_and_compare(const Scenario& scenario, const ScenarioArguments& given,
                            const std::vector<std::string>& arguments, double tolerance) {
   Prediction prediction = predict_ranks(scenario);
   ExecutionChoice choice{.command = rank_command("validate", given, arguments)};
   if (!given.quiet) choice.on_step = [&](const executor::StepFigures& step) { show_progress(scenario, step); };
+  const double before = processor_seconds_of_children();
   const Execution execution = execute(scenario, choice);
+  const double processor_s = processor_seconds_of_children() - before;
   if (!given.quiet) clear_progress();
   if (execution.fingerprint != prediction.fingerprint) {
     throw std::logic_error("the program that ran is not the one predicted");
   }
-  return validate(std::move(prediction), execution, tolerance);
+  return validate(std::move(prediction), execution, processor_s, tolerance);
 }
 
 Validation read_and_compare(const Scenario& scenario, const std::string& file, double tolerance) {

@@ -119,7 +119,7 @@ std::optional<hw_models::FabricSpec> read_fabric(const std::optional<Value>& val
 }
 
 /// From `nodes` or `gpus`, whichever is given. 0 after a finding.
-std::int64_t read_nodes(MapReader& reader, const hw_models::NodeSpec* node) {
+std::int64_t read_nodes(MapReader& reader, hw_models::NodeSpec* node) {
   const auto nodes = reader.integer("nodes", 1, kMostNodes);
   const auto gpus = reader.integer("gpus", 1, kMostGpus);
   Diagnostics& diagnostics = reader.diagnostics();
@@ -129,6 +129,10 @@ std::int64_t read_nodes(MapReader& reader, const hw_models::NodeSpec* node) {
   }
   if (!reader.has("gpus")) return reader.has("nodes") ? nodes.value_or(0) : 1;
   if (!gpus || node == nullptr) return 0;
+  if (*gpus < node->gpus && node->own_gpu && node->scale_up == hw_models::ScaleUpKind::kNone) {
+    node->gpus = node->scale_up_domain = static_cast<int>(*gpus);  // some cores of a calibrated machine
+    return 1;
+  }
   if (*gpus % node->gpus == 0) return *gpus / node->gpus;
   const std::int64_t below = *gpus / node->gpus * node->gpus;
   diagnostics.error(

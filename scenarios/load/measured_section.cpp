@@ -116,13 +116,14 @@ void read_collective(hw_models::Operation operation, const Value& value, Diagnos
 std::optional<MeasuredKernels> read_measured_kernels(const Value& value, Diagnostics& diagnostics) {
   const std::size_t errors = error_count(diagnostics);
   if (!is_map(value, diagnostics)) return std::nullopt;
-  std::vector<std::string> known{"operation"};
+  std::vector<std::string> known{"devices", "operation"};
   for (const hw_models::KernelKind& kind : hw_models::kernel_kinds()) known.emplace_back(kind.name);
   MapReader reader(value, diagnostics);
   MeasuredKernels measured;
+  read(reader, {"devices", 1, kMostRanks}, measured.devices);
   read(reader, {"operation", 0, 1}, measured.operation);
   for (const Value::Entry& entry : value.entries()) {
-    if (entry.key == "operation") continue;
+    if (entry.key == "operation" || entry.key == "devices") continue;
     if (const hw_models::KernelKind* kind = hw_models::find_kernel_kind(entry.key)) {
       measured.kinds.push_back(read_kernel(*kind, entry.value, diagnostics));
     } else {

@@ -114,7 +114,8 @@ std::string device_text(const Calibration& calibration) {
       "  memory_efficiency: 1\n",
       calibration.before.processor, calibration.instructions, flops / 1e9, flops / 2e9,
       static_cast<double>(calibration.before.memory_bytes) / cores / (1 << 20), rate / 1e9);
-  text += fmt::format("  measured:\n    operation: {:.3f} us\n", calibration.kernels.operation.value() * 1e6);
+  text += fmt::format("  measured:\n    devices: {}\n    operation: {:.3f} us\n", calibration.kernels.devices,
+                      calibration.kernels.operation.value() * 1e6);
   for (const MeasuredKernel& kernel : calibration.kernels.kinds) text += kernel_text(calibration, kernel);
   return text;
 }
@@ -147,7 +148,8 @@ double largest(const MeasuredKernel& kernel, double (*figure)(std::span<const do
 }  // namespace
 
 bool is_noisy(const Calibration& calibration) {
-  return typical_variation(calibration) > kTooNoisy || calibration.waited > kTooNoisy;
+  return calibration.rounds < kFewestRounds || typical_variation(calibration) > kTooNoisy ||
+         calibration.waited > kTooNoisy;
 }
 
 double best_product_flops(const MeasuredKernels& kernels) {

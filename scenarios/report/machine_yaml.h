@@ -7,8 +7,10 @@
 
 namespace scenarios {
 
-/// Above this typical coefficient of variation, or share of time without a core, the figures are not to be trusted.
+/// Above this typical coefficient of variation, or share of time without a core, or with fewer rounds, the figures are
+/// not to be trusted.
 inline constexpr double kTooNoisy = 0.15;
+inline constexpr int kFewestRounds = 6;  ///< the fewest that bound a median with 95 % confidence
 bool is_noisy(const executor::Calibration& calibration);
 
 /// What the tables say in short; the best product and the rate of memory follow from them.

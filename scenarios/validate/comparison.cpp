@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -63,6 +65,7 @@ struct StepFigures {
   std::array<double, strategies::kLanes> lanes{};
   double waiting_s = 0;
   std::int64_t end_ns = 0;  ///< of the last operation
+  double seconds = 0;       ///< of the step
 };
 
 /// One step of all ranks.
@@ -168,10 +171,13 @@ std::vector<std::vector<OperationRecord>> by_step(const Program& program, Record
   return steps;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+/// The middle half of `count` steps by length, at least one.
+std::vector<std::size_t> middle_steps(const std::vector<double>& lengths) {
+  std::vector<std::size_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&lengths](std::size_t step) { return lengths[step]; });
+  const auto quarter = static_cast<std::ptrdiff_t>(lengths.size() / 4);
+  return {order.begin() + quarter, order.end() - quarter};
 }
 
 double seconds_of(const StepFigures& figures, const std::string& kind) {
@@ -180,23 +186,23 @@ double seconds_of(const StepFigures& figures, const std::string& kind) {
 }
 
 template <class Figure>
-double median_of(const std::vector<StepFigures>& steps, Figure figure) {
-  std::vector<double> values;
-  for (const StepFigures& step : steps) values.push_back(figure(step));
-  return median(std::move(values));
+double mean_of(const std::vector<StepFigures>& steps, Figure figure) {
+  double sum = 0;
+  for (const StepFigures& step : steps) sum += figure(step);
+  return sum / static_cast<double>(steps.size());
 }
 
 void add_rows(const StepFigures& predicted, const std::vector<StepFigures>& measured, Comparison& result) {
   for (const auto& [kind, figures] : measured.front().kinds) {
     const std::string& name = kind;
     result.kinds.push_back({name, figures.first, seconds_of(predicted, name),
-                            median_of(measured, [&name](const StepFigures& s) { return seconds_of(s, name); })});
+                            mean_of(measured, [&name](const StepFigures& s) { return seconds_of(s, name); })});
   }
   std::ranges::stable_sort(result.kinds, std::greater(), &ComparedRow::measured_s);
   result.kinds.push_back(
-      {kWaiting, 0, predicted.waiting_s, median_of(measured, [](const StepFigures& step) { return step.waiting_s; })});
+      {kWaiting, 0, predicted.waiting_s, mean_of(measured, [](const StepFigures& step) { return step.waiting_s; })});
   for (std::size_t lane = 0; lane < static_cast<std::size_t>(strategies::kLanes); ++lane) {
-    const double seconds = median_of(measured, [lane](const StepFigures& step) { return step.lanes[lane]; });
+    const double seconds = mean_of(measured, [lane](const StepFigures& step) { return step.lanes[lane]; });
     if (seconds == 0 && predicted.lanes[lane] == 0) continue;
     result.lanes.push_back({strategies::name(static_cast<strategies::Lane>(lane)), 0, predicted.lanes[lane], seconds});
   }
@@ -225,6 +231,10 @@ double Comparison::explained() const {
 
 std::string kind_of(const Operation& operation) { return std::visit(KindOf{operation.lane}, operation.work); }
 
+bool is_kernel(const Program& program, const OperationRecord& record) {
+  return std::holds_alternative<strategies::Compute>(executed(program, record).operation.work);
+}
+
 Comparison compare(const Program& program, double predicted_step_s, Records predicted, Records measured, int warm_up) {
   const auto predicted_steps = by_step(program, predicted);
   const auto measured_steps = by_step(program, measured);
@@ -240,20 +250,18 @@ Comparison compare(const Program& program, double predicted_step_s, Records pred
   std::int64_t before_ns = 0;
   for (std::size_t i = skipped - 1; i < measured_steps.size(); ++i) {
     StepFigures step = Step(program, measured_steps[i]).figures();
-    if (i >= skipped) {
-      result.measured_steps_s.push_back(static_cast<double>(step.end_ns - before_ns) * 1e-9);
-      figures.push_back(step);
-    }
+    step.seconds = static_cast<double>(step.end_ns - before_ns) * 1e-9;
     before_ns = step.end_ns;
+    if (i < skipped) continue;
+    result.measured_steps_s.push_back(step.seconds);
+    figures.push_back(std::move(step));
   }
-  result.measured_step_s = median(result.measured_steps_s);
-  std::size_t nearest = 0;
-  const auto distance = [&](std::size_t i) { return std::abs(result.measured_steps_s[i] - result.measured_step_s); };
-  for (std::size_t i = 1; i < figures.size(); ++i) {
-    if (distance(i) < distance(nearest)) nearest = i;
-  }
-  result.median_step = measured_steps[skipped + nearest].front().instance.step;
-  add_rows(Step(program, predicted_steps.front()).figures(), figures, result);
+  const std::vector<std::size_t> middle = middle_steps(result.measured_steps_s);
+  std::vector<StepFigures> counted;
+  for (const std::size_t step : middle) counted.push_back(figures[step]);
+  result.measured_step_s = mean_of(counted, [](const StepFigures& step) { return step.seconds; });
+  result.typical_step = measured_steps[skipped + middle[middle.size() / 2]].front().instance.step;
+  add_rows(Step(program, predicted_steps.front()).figures(), counted, result);
   return result;
 }
 

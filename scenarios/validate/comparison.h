@@ -4,7 +4,8 @@
 //   time of a kind    = sum over its operations of end - begin; of a collective or a receive without its wait
 //   wait              = from the begin of a collective to that of its last member; of a receive, to its send's
 //   between           = the step - all of that: what no operation accounts for
-// A figure is the mean over the ranks; a measured one is the median of that over the measured steps.
+// A figure is the mean over the ranks; a measured one the mean of that over the middle half of the measured steps by
+// length: an interrupted step distorts nothing, and the figures still add up.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct Comparison {
   std::vector<double> measured_steps_s;  ///< warm-up left out
   std::vector<ComparedRow> kinds;        ///< longest measured first; then "waiting for peers"
   std::vector<ComparedRow> lanes;        ///< in the lanes' order, those that are used
-  int median_step = 0;                   ///< the measured step whose length is the median
+  int typical_step = 0;                  ///< the measured step of middle length
 
   double error() const;                ///< of the step: predicted / measured - 1
   double predicted_between_s() const;  ///< what the kinds do not account for
@@ -40,6 +41,9 @@ struct Comparison {
 
 /// What an operation is counted as.
 std::string kind_of(const strategies::Operation& operation);
+
+/// Whether the record is that of a kernel.
+bool is_kernel(const strategies::Program& program, const strategies::OperationRecord& record);
 
 /// `predicted`: one step of every rank. `measured`: consecutive steps of every rank from step 0; the first `warm_up`
 /// >= 1 of them are left out. Throws std::invalid_argument when a rank lacks an operation or no step is left.

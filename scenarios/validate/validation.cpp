@@ -26,6 +26,14 @@ std::vector<ComparedMemory> compare_memory(const Prediction& prediction, const e
   return result;
 }
 
+double kernel_seconds(const Prediction& prediction, const std::vector<strategies::OperationRecord>& records) {
+  double seconds = 0;
+  for (const strategies::OperationRecord& record : records) {
+    if (is_kernel(prediction.program, record)) seconds += 1e-9 * static_cast<double>(record.end_ns - record.begin_ns);
+  }
+  return seconds;
+}
+
 }  // namespace
 
 bool Validation::agrees() const {
@@ -43,15 +51,17 @@ Validation validate(Prediction prediction, const std::vector<strategies::Operati
     throw InputError(std::string("error: the records are not whole: ") + problem.what() + "\n");
   }
   for (const strategies::OperationRecord& record : records) {
-    if (record.instance.step == result.comparison.median_step) result.median_step.push_back(record);
+    if (record.instance.step == result.comparison.typical_step) result.typical_step.push_back(record);
   }
   result.prediction = std::move(prediction);
   result.tolerance = tolerance;
   return result;
 }
 
-Validation validate(Prediction prediction, const Execution& execution, double tolerance) {
+Validation validate(Prediction prediction, const Execution& execution, double processor_s, double tolerance) {
+  const double kernels = kernel_seconds(prediction, execution.result.records);
   Validation result = validate(std::move(prediction), execution.result.records, tolerance);
+  if (kernels > 0) result.core_share = std::min(1.0, processor_s / kernels);
   result.correctness_only = execution.oversubscribed;
   result.memory = compare_memory(result.prediction, execution.result);
   for (const executor::StepFigures& step : execution.result.steps) result.losses.push_back(step.loss);
@@ -64,7 +74,7 @@ std::string validation_trace(const Validation& validation) {
   const sim::RankClasses ranks = sim::single_ranks(program);
   const std::array<Timeline, 2> timelines{
       {{"predicted", &program, &validation.prediction.result.classes, validation.prediction.result.records},
-       {"measured", &program, &ranks, validation.median_step}}};
+       {"measured", &program, &ranks, validation.typical_step}}};
   return trace_json(timelines);
 }
 

@@ -30,7 +30,9 @@ struct Validation {
   std::vector<ComparedMemory> memory;  ///< empty when the run was made elsewhere
   std::vector<double> losses;          ///< of all steps; likewise
   bool replicas_identical = true;
-  std::vector<strategies::OperationRecord> median_step;  ///< measured, for a timeline
+  /// Processor time of the ranks over the time of their kernels, at most 1: below, other programs ran on their cores.
+  std::optional<double> core_share;
+  std::vector<strategies::OperationRecord> typical_step;  ///< measured, for a timeline
 
   bool agrees() const;  ///< within the tolerance, or only correctness counts; replicas are identical
 };
@@ -38,8 +40,8 @@ struct Validation {
 /// Predicts every rank of the scenario by itself.
 Prediction predict_ranks(const Scenario& scenario);
 
-/// A run of this machine. `execution`: of the same scenario, with records.
-Validation validate(Prediction prediction, const Execution& execution, double tolerance);
+/// A run on this machine: of the same scenario, with records. `processor_s`: what its ranks used.
+Validation validate(Prediction prediction, const Execution& execution, double processor_s, double tolerance);
 /// Records of a run elsewhere.
 Validation validate(Prediction prediction, const std::vector<strategies::OperationRecord>& records, double tolerance);
 

@@ -11,6 +11,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr double kQuietShare = 0.95;  // of their time that kernels have a core; the rest is start and communication
+
 std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
 std::string percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 
@@ -88,6 +90,7 @@ std::string validation_json(const Scenario& scenario, const Validation& validati
   json["agrees"] = validation.agrees();
   json["correctness_only"] = validation.correctness_only;
   json["replicas_identical"] = validation.replicas_identical;
+  json["core_share"] = validation.core_share ? ordered_json(*validation.core_share) : ordered_json();
   json["explained"] = comparison.explained();
   json["by_kind"] = rows_json(kinds, "kind");
   json["by_lane"] = rows_json(comparison.lanes, "lane");
@@ -106,13 +109,18 @@ std::string validation_text(const Validation& validation) {
   const auto [shortest, longest] = std::ranges::minmax(comparison.measured_steps_s);
   std::string text =
       fmt::format("program     {}, {} ranks\n", validation.prediction.fingerprint, validation.prediction.gpus);
-  text += fmt::format("step        predicted {} ms, measured {} ms (median of {}, {} to {})\n",
+  text += fmt::format("step        predicted {} ms, measured {} ms (middle half of {}, {} to {})\n",
                       milliseconds(comparison.predicted_step_s), milliseconds(comparison.measured_step_s),
                       comparison.measured_steps_s.size(), milliseconds(shortest), milliseconds(longest));
   text += fmt::format("explained   {:.1f} % of the measured step\n", 100 * comparison.explained());
   if (!validation.losses.empty()) {
     text += fmt::format("loss        {:.4f} at step 1, {:.4f} at step {}\n", validation.losses.front(),
                         validation.losses.back(), validation.losses.size());
+  }
+  if (validation.core_share && *validation.core_share < kQuietShare) {
+    text +=
+        fmt::format("machine     busy: kernels had a core {:.0f} % of their time, so the measured times are too long\n",
+                    100 * *validation.core_share);
   }
   text += "\n" + rows_text(comparison) + memory_text(validation);
   return text + "\n" + verdict(validation) + "\n";

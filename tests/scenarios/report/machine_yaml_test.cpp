@@ -82,6 +82,9 @@ TEST(MachineYaml, NoiseIsSaid) {
   EXPECT_TRUE(is_noisy(calibration));
   EXPECT_NE(machine_yaml(calibration).find("note: \"the machine was too busy"), std::string::npos);
   calibration.waited = 0;
+  calibration.rounds = 5;
+  EXPECT_TRUE(is_noisy(calibration));
+  calibration.rounds = 30;
   for (executor::Quality& each : calibration.quality) each.variation = 0.16;
   EXPECT_TRUE(is_noisy(calibration));
 }
