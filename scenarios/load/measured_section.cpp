@@ -43,7 +43,8 @@ std::vector<double> read_times(MapReader& reader, std::string_view key, std::siz
   if (!reader.has(key)) reader.missing(key, fmt::format("write {}: [12.5, 180], in microseconds", key));
   std::vector<double> times =
       reader.numbers(key, kShortestMicroseconds, kLongestMicroseconds).value_or(std::vector<double>{});
-  if (!times.empty() && times.size() != points) {
+  const bool known = points > 0;  // else the sizes have a finding of their own
+  if (known && !times.empty() && times.size() != points) {
     reader.diagnostics().error(reader.place(key), fmt::format("'{}' has {} numbers, the sizes beside it make {} points",
                                                               key, times.size(), points));
     times.clear();

@@ -103,16 +103,23 @@ std::string node_text(const Calibration& calibration) {
       print_quantity(QuantityKind::kTime, latency / 2));
 }
 
+/// In single quotes, in which only they themselves are special.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
+  return result + "'";
+}
+
 std::string device_text(const Calibration& calibration) {
   const auto cores = static_cast<double>(calibration.before.cores.size());
   const double flops = best_product_flops(calibration.kernels);
   const double rate = memory_bytes_per_s(calibration.kernels);
   std::string text = fmt::format(
-      "gpu:\n  vendor: \"{}\"\n  architecture: {}\n  multiprocessors: 1\n  boost_clock: 1 GHz\n  matrix_peak: {{fp32: "
+      "gpu:\n  vendor: {}\n  architecture: {}\n  multiprocessors: 1\n  boost_clock: 1 GHz\n  matrix_peak: {{fp32: "
       "{:.1f} GFLOP/s}}\n"
       "  vector_peak: {:.1f} GFLOP/s\n  matrix_efficiency: 1\n  memory: {:.0f} MiB\n  memory_bandwidth: {:.2f} GB/s\n"
       "  memory_efficiency: 1\n",
-      calibration.before.processor, calibration.instructions, flops / 1e9, flops / 2e9,
+      quoted(calibration.before.processor), calibration.instructions, flops / 1e9, flops / 2e9,
       static_cast<double>(calibration.before.memory_bytes) / cores / (1 << 20), rate / 1e9);
   text += fmt::format("  measured:\n    devices: {}\n    operation: {:.3f} us\n", calibration.kernels.devices,
                       calibration.kernels.operation.value() * 1e6);

@@ -21,7 +21,7 @@ executor::Calibration two_cores() {
   calibration.kernels.operation = hw_models::Seconds(1.5e-6);
   const std::vector<std::vector<double>> cube{{16, 512}, {16, 512}, {16, 512}};
   calibration.kernels.kinds = {
-      {"matmul-nn", {cube, {1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 7e-6, 4e-3}}, {cube, std::vector<double>(8, 1e-2)}},
+      {"matmul-nn", {cube, {1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3, 7e-3, 4e-3}}, {cube, std::vector<double>(8, 1e-2)}},
       {"scale", {{{1000, 1e6}}, {1e-6, 1e-3}}, {{{1000, 1e6}}, {2e-6, 2e-3}}}};
   using hw_models::Bytes;
   using hw_models::Operation;
