@@ -24,7 +24,7 @@
 #include "hw_models/jitter.h"
 #include "hw_models/network.h"
 #include "hw_models/pair_links.h"
-#include "hw_models/transfer_protocol.h"
+#include "hw_models/payload_rate.h"
 
 namespace hw_models {
 namespace {

@@ -1,17 +1,8 @@
 // The seam between operations and the network: what a message or a collective costs on the routes and NICs that its
-// group really gets. This closed alpha-beta form is one implementation; the event-driven network is another.
+// group really gets. One model prices both, as NCCL would run them (nccl/estimate.h).
 //
-//   ring all-reduce of S bytes over n ranks: t = 2 (n-1) a + 2 (n-1)/n S / B
-//   all-gather, reduce-scatter:              t =   (n-1) a +   (n-1)/n S / B
-//   broadcast, reduce:                       t =   (n-1) a +             S / B
-//   all-to-all (S = bytes one rank sends):   t =   (n-1) a + max over tiers (bytes through the tier / its bandwidth)
-//   tree all-reduce over d domains of r:     t = 2 (r-1) a_intra + 2 ceil(log2 d) a_inter + 2 S / B_tree
-//   send:                                    t =         a +             S / B
-//
-// (n-1) a stands for (n-d) a_intra + (d-1) a_inter: the latency of a step inside a domain or between two. B: the
-// slowest hop's share for this group: inside a domain the scale-up rate, between domains the NICs the group's members
-// own there, divided among the groups that run at once. Each form is priced under two wire protocols, which add a base
-// and a latency per step (transfer_protocol.h); the fastest of algorithm x protocol is taken.
+// A layout says what a group gets: inside a domain the scale-up rate, between domains the NICs that the group's members
+// own there, divided among the groups that run at once (group_layout.cpp). The lateness of its last domain is added.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +11,7 @@
 #include <vector>
 
 #include "hw_models/cluster.h"
+#include "hw_models/nccl/algorithm.h"
 #include "hw_models/operation.h"
 #include "hw_models/units.h"
 
@@ -41,12 +33,13 @@ struct GroupLayout {
 
 struct CollectiveEstimate {
   Seconds time{};
-  const char* algorithm = "";  ///< "ring", "tree", "direct" (all-to-all), "none" (nothing to do)
+  const char* algorithm = "";  ///< NCCL's name: "Ring"; "messages" (all-to-all), "measured", "none" (nothing to do)
 };
 
 class Network {
  public:
-  explicit Network(const Cluster& cluster);
+  /// `choice`: what the collective library knows and may use.
+  explicit Network(const Cluster& cluster, const NcclChoice& choice = {});
 
   /// `groups`: all groups of one family, as global GPU indices; they run at once. Returns one layout per group.
   /// Throws std::invalid_argument for an empty group, an unknown GPU or one that is in a group twice.
@@ -57,6 +50,7 @@ class Network {
 
  private:
   const Cluster& cluster_;
+  NcclChoice choice_;
 };
 
 }  // namespace hw_models

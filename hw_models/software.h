@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "hw_models/nccl/algorithm.h"
 #include "hw_models/units.h"
 
 namespace hw_models {
@@ -20,6 +21,7 @@ struct SoftwareSpec {
   bool defers_frees = false;      ///< what collectives of a forward pass read is free again only in backward
   Bytes context{};                ///< driver context and library workspaces
   Bytes communicator{};           ///< NCCL buffers per communicator
+  int nccl = kNewestNccl;         ///< its collective library is NCCL 2.`nccl`
 };
 
 }  // namespace hw_models

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "hw_models/cluster_numbering.h"
-#include "hw_models/transfer_protocol.h"
+#include "hw_models/payload_rate.h"
 
 namespace sim {
 namespace {

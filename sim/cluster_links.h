@@ -1,7 +1,7 @@
 // The cluster graph as links of the fluid network: link l is LinkIndex 2 l from its end a to its end b, 2 l + 1 back.
 //
-//   capacity: scale-up links and PCIe  payload rate (transfer_protocol.h);  NIC ports and uplinks  bandwidth x fabric
-//   efficiency: the rates of the closed form (network.h), but on links that are shared instead of divided beforehand.
+//   capacity: scale-up links and PCIe  payload rate (payload_rate.h);  NIC ports and uplinks  bandwidth x fabric
+//   efficiency: the rates of a group's layout (network.h), but on links that are shared instead of divided beforehand.
 //
 // A GPU with k NICs of its own stripes over them (NCCL puts its channels on all). Routes name the first one, which
 // stands for a trunk: k times the capacity, as have its PCIe slot and the uplink of a leaf that is its rail's alone.

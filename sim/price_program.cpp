@@ -206,7 +206,7 @@ std::vector<std::vector<Communication>> distinct_communications(const strategies
 Prices price_program(const strategies::Program& program, RankClasses classes, const hw_models::Cluster& cluster,
                      const hw_models::GpuSpec& gpu, const hw_models::SoftwareSpec& software,
                      const strategies::Placement& placement, const strategies::TrainingSpec& training) {
-  const hw_models::Network network(cluster);
+  const hw_models::Network network(cluster, hw_models::known_to_nccl(software.nccl));
   KernelPrices kernels(gpu, program.ranks(), cluster.spec().node.gpus);
   CollectivePrices collectives(program, classes, placement, network, ranks_by_gpu(program, cluster, placement));
   SendPrices sends(program, classes, cluster, placement, network);
@@ -227,8 +227,9 @@ Prices price_program(const strategies::Program& program, RankClasses classes, co
 }
 
 RankClasses folded_by_price(const strategies::Program& program, const RankClasses& singles,
-                            const hw_models::Cluster& cluster, const strategies::Placement& placement) {
-  const hw_models::Network network(cluster);
+                            const hw_models::Cluster& cluster, const hw_models::SoftwareSpec& software,
+                            const strategies::Placement& placement) {
+  const hw_models::Network network(cluster, hw_models::known_to_nccl(software.nccl));
   CollectivePrices collectives(program, singles, placement, network, ranks_by_gpu(program, cluster, placement));
   SendPrices sends(program, singles, cluster, placement, network);
   const std::vector<std::vector<Communication>> communications = distinct_communications(program);

@@ -19,6 +19,7 @@ Prices price_program(const strategies::Program& program, RankClasses classes, co
 
 /// `singles` folded as far as prices and partners allow: simulating the result equals simulating `singles`.
 RankClasses folded_by_price(const strategies::Program& program, const RankClasses& singles,
-                            const hw_models::Cluster& cluster, const strategies::Placement& placement);
+                            const hw_models::Cluster& cluster, const hw_models::SoftwareSpec& software,
+                            const strategies::Placement& placement);
 
 }  // namespace sim

@@ -91,9 +91,10 @@ struct Worker {
   std::int64_t step = -1;
   std::string failed, suffered;  ///< its last word
   int blames = -1;               ///< the rank that it has suffered from
+  int failed_as = -1;            ///< 0: the first one that failed, 1: the second ...
   bool ended = false;
   int status = 0;
-  bool bad() const { return ended && status != 0; }
+  bool bad() const { return ended && (status != 0 || failed_as >= 0); }
 };
 
 /// What the child does between fork and exec: system calls only, everything was prepared before.
@@ -103,6 +104,7 @@ struct ChildPlan {
   const sigset_t* signals = nullptr;
   const cpu_set_t* cores = nullptr;  ///< null: not pinned
   pid_t parent = 0;
+  int report = -1;
 };
 
 [[noreturn]] void become_worker(const ChildPlan& plan) {
@@ -113,6 +115,8 @@ struct ChildPlan {
   for (const int descriptor : plan.inherited) ::fcntl(descriptor, F_SETFD, 0);
   if (plan.cores != nullptr) ::sched_setaffinity(0, sizeof *plan.cores, plan.cores);
   ::execve(plan.arguments[0], plan.arguments.data(), plan.environment.data());
+  constexpr std::string_view kLastWord = "failed the program can't be executed\n";
+  [[maybe_unused]] const ssize_t n = ::write(plan.report, kLastWord.data(), kLastWord.size());
   ::_exit(127);
 }
 
@@ -177,6 +181,7 @@ class Run {
     plan.signals = &signals_.before();
     plan.cores = cores;
     plan.parent = ::getpid();
+    plan.report = seat.report;
     plan.inherited.push_back(seat.abort);
     plan.inherited.push_back(seat.report);
     std::string variable = fmt::format("{}={}", kSeatVariable, seat_text(seat));
@@ -227,7 +232,7 @@ class Run {
   void reap(Worker& worker) {
     if (::waitpid(worker.pid, &worker.status, WNOHANG) != worker.pid) return;
     worker.ended = true;
-    if (worker.bad()) stop();
+    if (worker.bad()) has_failed(worker);
   }
 
   /// For those that don't end by themselves: their status says nothing about the cause.
@@ -235,6 +240,11 @@ class Run {
     ::kill(worker.pid, SIGKILL);
     ::waitpid(worker.pid, nullptr, 0);
     worker.ended = true;
+  }
+
+  void has_failed(Worker& worker) {
+    if (worker.failed_as < 0) worker.failed_as = failures_++;
+    stop();
   }
 
   /// Tells all workers to end: their communicators see a readable descriptor.
@@ -263,11 +273,11 @@ class Run {
     const std::string_view word = line.substr(0, space), rest = line.substr(std::min(space + 1, line.size()));
     if (word == "failed") {
       worker.failed = rest;
-      stop();
+      has_failed(worker);
     } else if (word == "suffered") {
       const char* end = std::from_chars(rest.data(), rest.data() + rest.size(), worker.blames).ptr;
       worker.suffered = std::string(std::min(end + 1, rest.data() + rest.size()), rest.data() + rest.size());
-      stop();
+      has_failed(worker);
     } else if (std::from_chars(word.data(), word.data() + word.size(), worker.step).ec == std::errc() &&
                launch_.heard) {
       launch_.heard(static_cast<int>(rank), worker.step, rest);
@@ -298,14 +308,18 @@ class Run {
     return end;
   }
 
-  /// A worker that a signal has killed (not ours), one that failed by itself, one that has suffered from another.
+  /// The first worker that a signal has killed (not ours), or failed by itself, or has suffered from another.
   const Worker* find_cause() const {
-    const auto killed = [](const Worker& worker) { return worker.bad() && WIFSIGNALED(worker.status); };
-    const auto failed = [](const Worker& worker) { return worker.bad() && worker.suffered.empty(); };
-    auto cause = std::ranges::find_if(workers_, killed);
-    if (cause == workers_.end()) cause = std::ranges::find_if(workers_, failed);
-    if (cause == workers_.end()) cause = std::ranges::find_if(workers_, &Worker::bad);
-    return cause == workers_.end() ? nullptr : &*cause;
+    const auto weight = [](const Worker& worker) {
+      return WIFSIGNALED(worker.status) ? 0 : worker.suffered.empty() ? 1 : 2;
+    };
+    const Worker* cause = nullptr;
+    for (const Worker& worker : workers_) {
+      if (!worker.bad()) continue;
+      const auto key = [&weight](const Worker& one) { return std::pair(weight(one), one.failed_as); };
+      if (cause == nullptr || key(worker) < key(*cause)) cause = &worker;
+    }
+    return cause;
   }
 
   static std::string ending(const Worker& worker) {
@@ -313,6 +327,7 @@ class Run {
       const int signal = WTERMSIG(worker.status);
       return fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal));
     }
+    if (worker.status == 0) return "failed and had to be ended";
     return fmt::format("ended with exit code {}", WEXITSTATUS(worker.status));
   }
   static std::string when(const Worker& worker) {
@@ -327,7 +342,7 @@ class Run {
   Signals signals_;
   Pipe abort_;
   std::vector<Worker> workers_;
-  int interrupted_ = 0;
+  int interrupted_ = 0, failures_ = 0;
   std::optional<Clock::time_point> over_;  ///< set: the workers have been told to end, and have until then
 };
 

@@ -72,6 +72,19 @@ bool NcclChoice::allows(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   return algorithms.test(static_cast<std::size_t>(algorithm)) && protocols.test(static_cast<std::size_t>(protocol));
 }
 
+NcclChoice known_to_nccl(int minor) {
+  struct Since {
+    NcclAlgorithm algorithm;
+    int minor;
+  };
+  constexpr std::array<Since, 3> kLater{
+      {{NcclAlgorithm::kNvls, 17}, {NcclAlgorithm::kNvlsTree, 18}, {NcclAlgorithm::kPat, 23}}};
+  NcclChoice choice;
+  for (const Since& later : kLater)
+    choice.algorithms.set(static_cast<std::size_t>(later.algorithm), minor >= later.minor);
+  return choice;
+}
+
 std::optional<std::bitset<7>> parse_nccl_algorithms(std::string_view words) { return parse(words, kNcclAlgorithms); }
 std::optional<std::bitset<3>> parse_nccl_protocols(std::string_view words) { return parse(words, kNcclProtocols); }
 

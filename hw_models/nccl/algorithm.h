@@ -47,6 +47,11 @@ struct NcclChoice {
   bool allows(NcclAlgorithm algorithm, NcclProtocol protocol) const;
 };
 
+/// What release 2.`minor` knows: NVLS came with 2.17, its tree with 2.18, PAT with 2.23 (NCCL's release notes).
+NcclChoice known_to_nccl(int minor);
+/// The release whose constants constants.h holds.
+inline constexpr int kNewestNccl = 30;
+
 /// The words of NCCL_ALGO and NCCL_PROTO: a list of names, "Ring,Tree", or "^NVLS,PAT": all but these. Case does not
 /// matter. nullopt: a word is none of them, or nothing is left.
 std::optional<std::bitset<7>> parse_nccl_algorithms(std::string_view words);

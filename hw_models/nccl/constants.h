@@ -50,7 +50,7 @@ struct NcclGenerationFacts {
   ByNodes nvls_tree;          ///< likewise; 0 = not used
   double nvls_efficiency;     ///< 0 = no NVLink SHARP
   double nvls_channel;        ///< fastest search speed of a channel
-  NodeCorrection correction;  ///< fitted to all sweeps of the generation: trainyard collectives --accuracy --fit
+  NodeCorrection correction;  ///< fitted to all sweeps of the generation: trainyard_fit --sweep
 };
 
 /// RCCL's fixed costs are 12, 12 and 17 us (rccl at 0cbce2a7): its correction holds that. PCIe: GPUs without NVLink,

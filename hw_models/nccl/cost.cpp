@@ -147,18 +147,20 @@ Hops hops(const NcclLatency& latency, std::size_t protocol, const NcclGroup& gro
 
 void ring_latency(Operation operation, std::size_t protocol, const NcclGroup& group, Hops hop, NcclCost& cost) {
   if (group.nodes() == 1) {
-    cost.intra = cost.steps * hop.intra;
+    cost.intra = cost.late_intra = cost.steps * hop.intra;
     return;
   }
-  const double crossings = (operation == Operation::kAllReduce ? 2.0 : 1.0) * (group.nodes() - 1);
-  const double overhead = kNetOverhead * (protocol == kSimple ? 3 : 1);
-  cost.intra = (cost.steps - crossings) * std::max(hop.intra, overhead);
-  cost.inter = crossings * hop.inter;
   if (group.ranks_per_node() == 1) {  // NCCL: the tree's network latency
     const Hops tree = hops(kNcclLatencies[static_cast<std::size_t>(NcclAlgorithm::kTree)], protocol, group);
-    cost.intra = 0;
-    cost.inter = cost.steps * tree.inter;
+    cost.inter = cost.late_inter = cost.steps * tree.inter;
+    return;
   }
+  const double turns = operation == Operation::kAllReduce ? 2 : 1;
+  const double inside = std::max(hop.intra, kNetOverhead * (protocol == kSimple ? 3 : 1));
+  cost.inter = turns * (group.nodes() - 1) * hop.inter;
+  cost.intra = (cost.steps - turns * (group.nodes() - 1)) * inside;
+  cost.late_inter = turns * group.nodes() * hop.inter;
+  cost.late_intra = (cost.steps - turns * group.nodes()) * inside;
 }
 
 void add_latency(Operation operation, std::size_t protocol, const NcclGroup& group, NcclCost& cost) {
@@ -171,7 +173,7 @@ void add_latency(Operation operation, std::size_t protocol, const NcclGroup& gro
   switch (cost.algorithm) {
     case NcclAlgorithm::kRing:
       ring_latency(operation, protocol, group, hop, cost);
-      break;
+      return;
     case NcclAlgorithm::kTree:
       cost.intra = 2 * others * hop.intra;
       cost.inter = 2 * levels * hop.inter;
@@ -196,6 +198,8 @@ void add_latency(Operation operation, std::size_t protocol, const NcclGroup& gro
       cost.intra = hop.intra;
       cost.inter = crosses * hop.inter;
   }
+  cost.late_intra = cost.intra;
+  cost.late_inter = cost.inter;
 }
 
 /// Trees are slower at medium sizes, rings over several nodes take longer once their pipelines fill.
@@ -209,9 +213,7 @@ void add_size_effects(Operation operation, std::size_t protocol, double bytes, c
                        operation == Operation::kAllReduce && bytes / (facts.channels * group.layout.ranks) >= 64;
   if (!plateau) return;
   const double factor = facts.generation == NcclGeneration::kVolta ? 1.9 : 1.4;
-  cost.base *= factor;
-  cost.intra *= factor;
-  cost.inter *= factor;
+  for (double* part : {&cost.base, &cost.intra, &cost.inter, &cost.late_intra, &cost.late_inter}) *part *= factor;
 }
 
 }  // namespace

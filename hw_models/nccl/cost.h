@@ -4,6 +4,9 @@
 //
 // The bus bandwidth is channels x bandwidth of a channel, corrected by algorithm and protocol; the algorithm bandwidth
 // is ranks / steps of it for rings and NVLS, half of it for trees and CollNet.
+//
+// NCCL counts d - 1 crossings in a turn of a ring over d domains. A piece of data makes all hops but one; where domains
+// hold several ranks, most pieces leave out a hop inside one, so that the last to arrive has crossed d times.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +20,7 @@ struct NcclCost {
   NcclAlgorithm algorithm = NcclAlgorithm::kNone;
   NcclProtocol protocol = NcclProtocol::kSimple;
   double base = 0, intra = 0, inter = 0;  ///< us
+  double late_intra = 0, late_inter = 0;  ///< us, likewise of the last piece of data to arrive
   double bandwidth = 0;                   ///< algorithm bandwidth, GB/s, for large sizes
   double size_factor = 1;                 ///< of the bandwidth at this size (trees)
   double steps = 0;                       ///< of the ring that would do the same

@@ -11,12 +11,14 @@ constexpr double kMicro = 1e-6;
 // Shared by all systems, chosen once on the sweeps of docs/nccl.md: the part of a step that a rank's own data
 // takes, the size at which half of the ramp is paid, the cost of one more connection, the rate of a copy inside a GPU.
 constexpr double kLocalPass = 0.5, kRampBytes = 32.0 * (1 << 20), kConnection = 0.3 * kMicro, kLocalCopy = 0.7;
-constexpr double kRampSteps = 14;
+constexpr double kRampSteps = 14, kLowLatencyShare = 0.5;
+
+using Medium = MessagePath::Medium;
 
 bool leaves_domain(const NcclGroup& group) { return group.nodes() > 1; }
 
-Seconds launch(const NcclGroup& group) {
-  return group.system.node.launch + (leaves_domain(group) ? group.system.fabric.launch : Seconds(0));
+Seconds launch(const NcclSystem& system, bool network) {
+  return system.node.launch + (network ? system.fabric.launch : Seconds(0));
 }
 
 /// Of the pipeline, beside that of an all-reduce over 8 ranks; between domains no deeper than a tree.
@@ -25,9 +27,12 @@ double depth(double steps, const NcclGroup& group) {
   return leaves_domain(group) ? std::min(ring, 1 + std::log2(group.nodes())) : ring;
 }
 
+/// The part of a ramp that `bytes` pay.
+double filling(double bytes, double depth) { return depth * bytes / (bytes + kRampBytes); }
+
 Seconds ramp(double bytes, double steps, const NcclGroup& group) {
   const Seconds full = leaves_domain(group) ? group.system.fabric.ramp : group.system.node.ramp;
-  return full * (depth(steps, group) * bytes / (bytes + kRampBytes));
+  return full * filling(bytes, depth(steps, group));
 }
 
 NcclEstimate corrected(const NcclCost& cost, double bytes, const NcclGroup& group) {
@@ -36,8 +41,8 @@ NcclEstimate corrected(const NcclCost& cost, double bytes, const NcclGroup& grou
   estimate.algorithm = cost.algorithm;
   estimate.protocol = cost.protocol;
   estimate.network_bound = cost.network_bound;
-  const double steps = node.step * cost.intra + group.system.fabric.step * cost.inter;
-  const Seconds base = launch(group) + Seconds(kMicro * (cost.base - kLowLatencyBase));
+  const double steps = node.step * cost.late_intra + group.system.fabric.step * cost.late_inter;
+  const Seconds base = launch(group.system, leaves_domain(group)) + Seconds(kMicro * (cost.base - kLowLatencyBase));
   estimate.latency = std::max(base, Seconds(0)) + Seconds(kMicro * steps);
   double rate = 1e9 * cost.bandwidth * cost.size_factor;
   double passes = 1;
@@ -59,24 +64,48 @@ struct Messages {
   double connections = 1;
 };
 
+const NcclLatency& ring_latencies() { return kNcclLatencies[static_cast<std::size_t>(NcclAlgorithm::kRing)]; }
+
+NcclProtocol protocol_of(double message) {
+  return message <= kMessageLowLatencyBytes ? NcclProtocol::kLl : NcclProtocol::kSimple;
+}
+
+double share_of(NcclProtocol protocol) { return protocol == NcclProtocol::kLl ? kLowLatencyShare : 1; }
+
+Seconds base_of(NcclProtocol protocol) {
+  return Seconds(kMicro * (ring_latencies().base[static_cast<std::size_t>(protocol)] - kLowLatencyBase));
+}
+
+/// The hops and what the protocol adds to them.
+Seconds way(NcclProtocol protocol, Seconds hops, Medium medium, const NcclSystem& system) {
+  const auto p = static_cast<std::size_t>(protocol);
+  const NcclLatency& ring = ring_latencies();
+  switch (medium) {
+    case Medium::kNvlink:
+      return (hops + Seconds(kMicro * (ring.nvlink[p] - kNvlinkHop))) * system.node.step;
+    case Medium::kPcie:
+      return (hops + Seconds(kMicro * (ring.pcie[p] - kPcieHop))) * system.node.step;
+    case Medium::kNetwork:
+      break;
+  }
+  return (hops + Seconds(kMicro * (ring.net[p] - kNetHop))) * system.fabric.step;
+}
+
+Medium inside(const NcclSystem& system) { return system.nvlink ? Medium::kNvlink : Medium::kPcie; }
+
 NcclEstimate messages_time(const Messages& messages, const NcclGroup& group) {
-  const auto& ring = kNcclLatencies[static_cast<std::size_t>(NcclAlgorithm::kRing)];
-  const bool low_latency = messages.largest <= kMessageLowLatencyBytes;
+  const NcclSystem& system = group.system;
   NcclEstimate estimate;
   estimate.algorithm = NcclAlgorithm::kMessages;
-  estimate.protocol = low_latency ? NcclProtocol::kLl : NcclProtocol::kSimple;
-  const std::size_t p = static_cast<std::size_t>(estimate.protocol);
-  const bool nvlink = group.system.nvlink;
-  const double extra = nvlink ? ring.nvlink[p] - kNvlinkHop : ring.pcie[p] - kPcieHop;
-  Seconds hop = (group.layout.intra_latency + Seconds(kMicro * extra)) * group.system.node.step;
+  estimate.protocol = protocol_of(messages.largest);
+  Seconds hop = way(estimate.protocol, group.layout.intra_latency, inside(system), system);
   if (messages.far > 0) {
-    const Seconds net = group.layout.inter_latency + Seconds(kMicro * (ring.net[p] - kNetHop));
-    hop = std::max(hop, net * group.system.fabric.step);
+    hop = std::max(hop, way(estimate.protocol, group.layout.inter_latency, Medium::kNetwork, system));
   }
-  estimate.latency = launch(group) + Seconds(kMicro * (ring.base[p] - kLowLatencyBase)) + hop +
+  estimate.latency = launch(system, leaves_domain(group)) + base_of(estimate.protocol) + hop +
                      Seconds(kConnection * (messages.connections - 1));
-  const double share = low_latency ? 0.5 : 1;
-  const double link = group.layout.intra.value() * group.system.node.bandwidth * share;
+  const double share = share_of(estimate.protocol);
+  const double link = group.layout.intra.value() * system.node.bandwidth * share;
   const double near = link > 0 ? (messages.near + kLocalCopy * messages.own) / link : 0;
   const double far = messages.far > 0 ? messages.far / (group.layout.inter_per_rank.value() * share) : 0;
   estimate.network_bound = far > near;
@@ -105,20 +134,44 @@ NcclEstimate all_to_all(double bytes, const NcclGroup& group) {
 NcclEstimate nccl_estimate(Operation operation, Bytes bytes, const NcclGroup& group, const NcclChoice& choice) {
   if (group.layout.ranks < 2 || bytes <= Bytes(0)) return {};
   const auto amount = static_cast<double>(bytes.value());
-  if (operation == Operation::kAllToAll) return all_to_all(amount, group);
-  std::optional<NcclCost> cost = nccl_choose(operation, amount, group, choice);
-  if (!cost) cost = nccl_choose(operation, amount, group);
-  return cost ? corrected(*cost, amount, group) : NcclEstimate{};
+  NcclEstimate estimate;
+  if (operation == Operation::kAllToAll) {
+    estimate = all_to_all(amount, group);
+  } else {
+    std::optional<NcclCost> cost = nccl_choose(operation, amount, group, choice);
+    if (!cost) cost = nccl_choose(operation, amount, group);
+    estimate = corrected(cost.value(), amount, group);
+  }
+  estimate.latency += group.layout.lateness;
+  estimate.time += group.layout.lateness;
+  return estimate;
+}
+
+NcclEstimate nccl_message(Bytes bytes, const MessagePath& path, const NcclSystem& system) {
+  if (bytes <= Bytes(0)) return {};
+  const auto amount = static_cast<double>(bytes.value());
+  const bool network = path.medium == Medium::kNetwork;
+  NcclEstimate estimate;
+  estimate.algorithm = NcclAlgorithm::kMessages;
+  estimate.protocol = protocol_of(amount);
+  estimate.network_bound = network;
+  estimate.latency =
+      launch(system, network) + base_of(estimate.protocol) + way(estimate.protocol, path.latency, path.medium, system);
+  const double rate = path.rate.value() * share_of(estimate.protocol) * (network ? 1 : system.node.bandwidth);
+  estimate.time = estimate.latency + Seconds(amount / rate);
+  if (estimate.protocol == NcclProtocol::kSimple) {
+    estimate.time += (network ? system.fabric.ramp : system.node.ramp) * filling(amount, 1 / kRampSteps);
+  }
+  return estimate;
 }
 
 NcclEstimate nccl_send_receive(Bytes bytes, const NcclGroup& group) {
-  if (group.layout.ranks < 2 || bytes <= Bytes(0)) return {};
-  Messages messages;
-  messages.largest = static_cast<double>(bytes.value());
-  (leaves_domain(group) ? messages.far : messages.near) = messages.largest;
-  NcclEstimate estimate = messages_time(messages, group);
-  if (estimate.protocol == NcclProtocol::kSimple) estimate.time += ramp(messages.largest, 1, group);
-  return estimate;
+  const GroupLayout& layout = group.layout;
+  if (layout.ranks < 2) return {};
+  const MessagePath path = leaves_domain(group)
+                               ? MessagePath{layout.inter_latency, layout.inter_per_rank, Medium::kNetwork}
+                               : MessagePath{layout.intra_latency, layout.intra, inside(group.system)};
+  return nccl_message(bytes, path, group.system);
 }
 
 }  // namespace hw_models

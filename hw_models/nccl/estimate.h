@@ -35,6 +35,14 @@ struct NcclEstimate {
 /// `bytes`: the whole buffer as nccl-tests counts it. Nothing to do: time 0, algorithm kNone. `choice` that leaves
 /// nothing: as if it were not given, as NCCL does.
 NcclEstimate nccl_estimate(Operation operation, Bytes bytes, const NcclGroup& group, const NcclChoice& choice = {});
+/// The way of one message.
+struct MessagePath {
+  enum class Medium : std::uint8_t { kNvlink, kPcie, kNetwork };
+  Seconds latency{};                ///< of its hops, as a low-latency message has it
+  BytesPerSecond rate{};            ///< of its slowest link
+  Medium medium = Medium::kNvlink;  ///< the slowest on its way
+};
+NcclEstimate nccl_message(Bytes bytes, const MessagePath& path, const NcclSystem& system);
 /// Every rank sends `bytes` to its neighbour and receives as much (nccl-tests' sendrecv).
 NcclEstimate nccl_send_receive(Bytes bytes, const NcclGroup& group);
 

@@ -27,9 +27,9 @@ struct Named {
 
 /// What the runs call their software -> stack of the catalogue.
 constexpr std::array<Named, 20> kSoftware{{{"nanotron", "nanotron"},
-                                           {"megatron-lm", "megatron-lm"},
-                                           {"megatron", "megatron-lm"},
-                                           {"zero-bubble-megatron", "megatron-lm"},
+                                           {"megatron-lm", "megatron-lm-2022"},
+                                           {"megatron", "megatron-lm-2022"},
+                                           {"zero-bubble-megatron", "megatron-lm-2022"},
                                            {"megatron-deepspeed", "megatron-deepspeed"},
                                            {"deepspeed", "deepspeed"},
                                            {"deepspeed-0.11.1", "deepspeed"},
@@ -68,6 +68,8 @@ std::optional<std::string> stack_of(const MeasuredRun& run) {
   if (run.software == "megatron-deepspeed" && run.source.starts_with("bigscience-workshop/")) {
     return "megatron-deepspeed-bigscience";
   }
+  const bool early = run.software_date.starts_with("2020") || run.software_date.starts_with("2021");
+  if (run.software == "megatron-lm" && early) return "megatron-lm";
   return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
 }
 

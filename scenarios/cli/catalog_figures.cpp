@@ -272,6 +272,7 @@ std::vector<Figure> figures(const SoftwareStack& software) {
   rows.add("defers frees", "defers_frees", prices.defers_frees);
   rows.add("context", "context", prices.context);
   rows.add("communicator", "communicator", prices.communicator);
+  rows.add("NCCL", "nccl", fmt::format("2.{}", prices.nccl));
   return rows.take();
 }
 

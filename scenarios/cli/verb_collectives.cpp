@@ -13,7 +13,6 @@
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/collectives/collectives_accuracy.h"
 #include "scenarios/collectives/collectives_table.h"
-#include "scenarios/collectives/correction_fit.h"
 #include "scenarios/collectives/diagnosis.h"
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/load/read_file.h"
@@ -55,7 +54,6 @@ po::options_description shown_options() {
   add("int8", po::bool_switch(), "data that switches cannot add");
   add("measured", po::value<std::string>()->value_name("FILE"), "the output of nccl-tests ('-' reads standard input)");
   add("accuracy", po::value<std::string>()->value_name("SWEEP.csv"), "score the model against measurements");
-  add("fit", po::bool_switch(), "with --accuracy: fit the corrections of nodes and fabrics to the table, print them");
   add("json", po::bool_switch(), "one JSON object on standard output, nothing else");
   add("catalog", po::value<std::string>()->value_name("DIR"),
       "lay your own files DIR/KIND/NAME.yaml over the catalogue");
@@ -100,7 +98,8 @@ hw_models::ClusterSpec cluster_of_options(const po::variables_map& given, const 
   return cluster->cluster;
 }
 
-hw_models::ClusterSpec cluster_of(const po::variables_map& given, const Catalog& catalog) {
+/// A scenario's stack says which NCCL it has; --algo overrules that.
+hw_models::ClusterSpec cluster_of(const po::variables_map& given, const Catalog& catalog, CollectiveOptions& options) {
   const bool scenario = given.count("scenario") > 0;
   if (scenario == (given.count("node") > 0)) {
     throw InputError(scenario ? "error: a scenario and --node exclude each other\n  leave one out\n"
@@ -110,7 +109,11 @@ hw_models::ClusterSpec cluster_of(const po::variables_map& given, const Catalog&
   if (!scenario) return cluster_of_options(given, catalog);
   std::vector<Override> overrides = set_overrides(given, kSetExample);
   if (const auto fabric = text_of(given, "fabric")) overrides.push_back({"cluster.fabric", *fabric});
-  hw_models::ClusterSpec cluster = load_scenario(given["scenario"].as<std::string>(), catalog, overrides).cluster;
+  const Scenario read = load_scenario(given["scenario"].as<std::string>(), catalog, overrides);
+  if (given.count("algo") == 0) {
+    options.choice.algorithms = hw_models::known_to_nccl(read.software.prices.nccl).algorithms;
+  }
+  hw_models::ClusterSpec cluster = read.cluster;
   if (given.count("nodes") > 0) cluster.nodes = given["nodes"].as<int>();  // the plan does not matter here
   constexpr int kMostGpus = 1'000'000;
   if (cluster.nodes > kMostGpus / cluster.node.gpus) {
@@ -171,18 +174,14 @@ int gpus_of(const po::variables_map& given, const hw_models::ClusterSpec& cluste
 
 int show_accuracy(const po::variables_map& given, const Catalog& catalog) {
   const std::string file = given["accuracy"].as<std::string>();
-  std::vector<MeasuredCollective> rows = read_sweep(parse_csv(read_bounded_file(file, kLargestTable, "a table"), file));
-  if (given["fit"].as<bool>()) {
-    fmt::print("{}", fit_text(fit_corrections(rows, catalog)));
-    return 0;
-  }
-  const CollectivesAccuracy accuracy = evaluate_collectives(std::move(rows), catalog);
+  const CollectivesAccuracy accuracy =
+      evaluate_collectives(read_sweep(parse_csv(read_bounded_file(file, kLargestTable, "a table"), file)), catalog);
   fmt::print("{}",
              given["json"].as<bool>() ? collectives_accuracy_json(accuracy) : collectives_accuracy_text(accuracy));
   return 0;
 }
 
-int compare(const po::variables_map& given, const hw_models::ClusterSpec& cluster) {
+int compare(const po::variables_map& given, const hw_models::ClusterSpec& cluster, const CollectiveOptions& options) {
   const std::string file = given["measured"].as<std::string>();
   const NcclTestsOutput output =
       parse_nccl_tests(read_bounded_file(file, kLargestTable, "an output of nccl-tests"), file);
@@ -197,18 +196,19 @@ int compare(const po::variables_map& given, const hw_models::ClusterSpec& cluste
   }
   const bool ranks_given = given.count("gpus") > 0 || output.ranks == 0;
   const int gpus = ranks_given ? gpus_of(given, cluster) : output.ranks;
-  const Diagnosis diagnosis = diagnose(output, *test, cluster, gpus, options_of(given));
+  const Diagnosis diagnosis = diagnose(output, *test, cluster, gpus, options);
   fmt::print("{}", given["json"].as<bool>() ? diagnosis_json(diagnosis) : diagnosis_text(diagnosis));
   return diagnosis.as_expected() ? 0 : 1;
 }
 
-int show_table(const po::variables_map& given, const hw_models::ClusterSpec& cluster) {
+int show_table(const po::variables_map& given, const hw_models::ClusterSpec& cluster,
+               const CollectiveOptions& options) {
   const CollectiveTest* test = operation_of(given);
   if (test == nullptr) test = &kCollectiveTests.front();
   const std::int64_t smallest = size_of(given, "min-bytes", 8);
   const std::int64_t largest = size_of(given, "max-bytes", std::int64_t{16} << 30);
   if (largest < smallest) throw InputError("error: --max-bytes is below --min-bytes\n  swap the two?\n");
-  const Machine machine(cluster, gpus_of(given, cluster), options_of(given));
+  const Machine machine(cluster, gpus_of(given, cluster), options);
   const CollectivesTable table = collectives_table(machine, cluster, *test, smallest, largest);
   fmt::print("{}", given["json"].as<bool>() ? collectives_table_json(table) : collectives_table_text(table));
   return 0;
@@ -226,8 +226,9 @@ int run_collectives(const std::vector<std::string>& arguments) {
   const Catalog catalog(catalog_overlay(given));
   if (given.count("accuracy") > 0) return show_accuracy(given, catalog);
   try {
-    const hw_models::ClusterSpec cluster = cluster_of(given, catalog);
-    return given.count("measured") > 0 ? compare(given, cluster) : show_table(given, cluster);
+    CollectiveOptions options = options_of(given);
+    const hw_models::ClusterSpec cluster = cluster_of(given, catalog, options);
+    return given.count("measured") > 0 ? compare(given, cluster, options) : show_table(given, cluster, options);
   } catch (const std::invalid_argument& problem) {
     throw InputError(fmt::format("error: {}\n  see trainyard collectives --help\n", problem.what()));
   }

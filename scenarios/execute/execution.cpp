@@ -110,7 +110,7 @@ int execute_rank(const Scenario& scenario, const executor::Seat& seat, bool reco
     // Reported times count from the moment the last rank is here.
     const double start = executor::all_reduce(*communicator, executor::kWorld,
                                               static_cast<double>(executor::cpu::now_ns()), executor::Reduction::kMax);
-    executor::ReportWriter writer([&](int step, std::string_view line) { reporter.step(step, line); });
+    executor::ReportWriter writer([&](int step, std::string_view line) { reporter.step(step + 1, line); });
     executor::cpu::run_rank(program, {seat.rank}, scenario.execute.run, corpus, *communicator, writer,
                             {.records = records, .start_ns = static_cast<std::int64_t>(start)});
     return 0;

@@ -1,3 +1,5 @@
+#include <charconv>
+
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/load_catalog.h"
 
@@ -77,6 +79,21 @@ void read_implementation(const Value& map, Diagnostics& diagnostics, Implementat
   reader.finish();
 }
 
+/// "2.20" -> 20. A text: as a number 2.2 and 2.20 would be the same.
+void read_nccl(MapReader& reader, int& minor) {
+  const std::optional<std::string> text = reader.text("nccl");
+  if (!text) return;
+  constexpr int kLatest = 99;
+  int found = -1;
+  const char* const end = text->data() + text->size();
+  const bool dotted = text->starts_with("2.") && std::from_chars(text->data() + 2, end, found).ptr == end;
+  if (dotted && found >= 0 && found <= kLatest) {
+    minor = found;
+  } else {
+    reader.diagnostics().error(reader.place("nccl"), "'nccl' must be a release 2.0 to 2.99", "write nccl: 2.20");
+  }
+}
+
 void read_prices(const Value& map, Diagnostics& diagnostics, SoftwareSpec& prices) {
   MapReader reader(map, diagnostics);
   read(reader, {"kernel_launch", 0, kMaximumLaunch}, prices.kernel_launch);
@@ -90,6 +107,7 @@ void read_prices(const Value& map, Diagnostics& diagnostics, SoftwareSpec& price
   read(reader, "defers_frees", prices.defers_frees);
   read(reader, {"context", 0, kMaximumMemory}, prices.context);
   read(reader, {"communicator", 0, kMaximumMemory}, prices.communicator);
+  read_nccl(reader, prices.nccl);
   reader.finish();
 }
 

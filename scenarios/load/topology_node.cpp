@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "hw_models/transfer_protocol.h"
+#include "hw_models/payload_rate.h"
 #include "scenarios/import/node_figures.h"
 #include "scenarios/import/read_topology.h"
 #include "scenarios/load/catalog_choice.h"

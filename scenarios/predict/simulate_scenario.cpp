@@ -68,7 +68,8 @@ sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program&
                             const hw_models::Cluster& cluster, const strategies::Placement& placement, bool unfolded) {
   if (!unfolded && !scenario.faults.slow_gpu) return sim::classes_by_role(program);
   sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpu);
-  sim::RankClasses classes = unfolded ? singles : sim::folded_by_price(program, singles, cluster, placement);
+  sim::RankClasses classes =
+      unfolded ? singles : sim::folded_by_price(program, singles, cluster, scenario.software.prices, placement);
   check_size(scenario, program, classes);
   return classes;
 }

@@ -2,6 +2,7 @@
 //   AllReduce 1 KiB    <= 40 us
 //   AllReduce 64 MiB   >= 70 % of TwoWayExchange 64 MiB (bytes/s of the buffer), reduction included
 //   Progress           <= 3 us with nothing to do
+//   Abort              <= 10 ms
 #include <benchmark/benchmark.h>
 #include <poll.h>
 #include <sched.h>
@@ -12,10 +13,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "executor/communicator/membership.h"
@@ -153,5 +156,32 @@ void Progress(benchmark::State& state) {
   for ([[maybe_unused]] const auto _ : state) communicator->progress();
 }
 BENCHMARK(Progress)->Unit(benchmark::kMicrosecond);
+
+/// From the write to the abort descriptor to the exception in a rank that waits.
+void Abort(benchmark::State& state) {
+  for ([[maybe_unused]] const auto _ : state) {
+    int ends[2];
+    if (::pipe(ends) != 0) return state.SkipWithError("pipe");
+    const auto mesh = executor::socket_mesh(2);
+    std::chrono::steady_clock::time_point aborted;
+    std::thread waiter([&] {
+      const auto communicator = executor::find_communicator_kind("local")->join(
+          {.rank = 0, .ranks = 2, .sockets = mesh[0], .abort = ends[0]});
+      std::vector<std::byte> data(8);
+      try {
+        communicator->wait(communicator->receive(1, 0, data));
+      } catch (const executor::CommunicationError&) {
+        aborted = std::chrono::steady_clock::now();
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const auto begin = std::chrono::steady_clock::now();
+    if (::write(ends[1], "a", 1) != 1) state.SkipWithError("write");
+    waiter.join();
+    state.SetIterationTime(std::chrono::duration<double>(aborted - begin).count());
+    for (const int descriptor : {ends[0], ends[1], mesh[1][0]}) ::close(descriptor);
+  }
+}
+BENCHMARK(Abort)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -2,19 +2,24 @@
 //   Product     of_eigen >= 0.85 for every product of a transformer's forward (F), input-gradient (B) and
 //               weight-gradient (W) pass: the best of 7 runs over that of Eigen's best contiguous product of equal m,
 //               n, k, taken in turns
+//   TrainingStep  of_peak >= 0.5: forward and backward of two layers of 512, in FLOP/s over the best product of 1,024
+//               cubed, taken in turns; of_plain >= 1
 //   Kernel/*    of_plain >= 1: speed over that of the plain loops compiled with the same options, taken in turns
 #include <benchmark/benchmark.h>
 
 #include <time.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "executor/cpu/kernels.h"
+#include "strategies/model.h"
 #include "tests/bench/kernel_rivals.h"
+#include "tests/executor/reference_model.h"
 
 namespace {
 
@@ -180,6 +185,17 @@ std::vector<KernelCase> kernel_cases(Layer& l) {
        [&](const Kernels<float>& k) {
          k.adamw({.elements = f * h}, l.weight.data(), l.momentum.data(), l.variance.data(), l.up.data());
        }},
+      {"cross-entropy",
+       [&, targets = std::vector<std::int32_t>(n), rows = values(4 * n)](const Kernels<float>& k) mutable {
+         k.cross_entropy_forward({.tokens = n, .columns = f, .vocabulary = f}, l.up.data(), targets.data(),
+                                 l.activated.data(),
+                                 {rows.data(), rows.data() + n, rows.data() + 2 * n, rows.data() + 3 * n});
+       }},
+      {"rotary",
+       [&](const Kernels<float>& k) {
+         k.rotary_forward({.rows = n, .sequence = n, .heads = 16, .head_dim = 64, .stride = 3 * h}, l.up.data(),
+                          l.activated.data(), l.qkv.data());
+       }},
       {"squared-norm", [&](const Kernels<float>& k) { benchmark::DoNotOptimize(k.squared_norm(n * f, l.up.data())); }},
   };
 }
@@ -195,6 +211,52 @@ void kernel(benchmark::State& state, const KernelCase& which) {
   state.counters["us"] = best * 1e6;
   state.counters["of_plain"] = best_plain / best;
 }
+
+strategies::ModelSpec two_layers() {
+  strategies::ModelSpec model;
+  model.layers = 2;
+  model.hidden = 512;
+  model.heads = model.kv_heads = 8;
+  model.head_dim = 64;
+  model.ffn = 2048;
+  model.gated_mlp = false;
+  model.activation = strategies::Activation::kGelu;
+  model.vocabulary = 256;
+  model.max_positions = 256;
+  model.position = strategies::PositionKind::kLearned;
+  model.norm = hw_models::NormKind::kLayerNorm;
+  return model;
+}
+
+void training_step(benchmark::State& state) {
+  constexpr std::int64_t kTokens = 256, kCube = 1024;
+  const strategies::ModelSpec spec = two_layers();
+  const auto initial = [](const std::string&, std::int64_t i) { return static_cast<double>(i * 7919 % 1009) / 2e4; };
+  executor::ReferenceModel<float> model(spec, executor::cpu::kernels(), initial);
+  executor::ReferenceModel<float> plain(spec, rivals::plain_loops(), initial);
+  std::vector<std::vector<std::int32_t>> text(1);
+  for (std::int32_t i = 0; i <= kTokens; ++i) text[0].push_back(i * 31 % 256);
+  const std::vector<float> a = values(kCube * kCube), b = a;
+  std::vector<float> c = a;
+  const Kernels<float>& kernels = executor::cpu::kernels();
+  double best = 1e9, best_plain = 1e9, best_cube = 1e9;
+  for ([[maybe_unused]] const auto _ : state) {
+    best_plain = std::min(best_plain, seconds([&] { plain.loss_and_gradients(text); }));
+    for (int round = 0; round < kRounds; ++round) {
+      best = std::min(best, seconds([&] { model.loss_and_gradients(text); }));
+      best_cube = std::min(best_cube, seconds([&] {
+                             kernels.matmul({.m = kCube, .n = kCube, .k = kCube}, a.data(), b.data(), c.data());
+                           }));
+    }
+  }
+  const strategies::TokenFlops flops = strategies::training_flops_per_token(spec, kTokens);
+  const double rate = (flops.dense + flops.attention / 2) * kTokens / best;  // the kernels skip what is masked
+  state.counters["GFLOP/s"] = rate * 1e-9;
+  state.counters["tokens/s"] = kTokens / best;
+  state.counters["of_peak"] = rate / (2.0 * kCube * kCube * kCube / best_cube);
+  state.counters["of_plain"] = best_plain / best;
+}
+BENCHMARK(training_step)->Name("TrainingStep")->Iterations(1);
 
 const bool kRegistered = [] {
   for (const ProductCase& c : products()) {

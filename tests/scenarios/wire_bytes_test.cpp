@@ -55,6 +55,8 @@ constexpr Wire kWires[] = {
     // fp16: gradients as the weights; bf16: --accumulate-allreduce-grads-in-fp32 is set by the program itself
     {"megatron-lm", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
     {"megatron-lm", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 1},
+    {"megatron-lm-2022", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
+    {"megatron-lm-2022", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 1},
     // fp16 ZeRO reduces to the owners; the bf16 optimizer all-reduces fp32 gradients though it shards the update
     {"megatron-deepspeed", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
     {"megatron-deepspeed", DType::kBf16, 4 * 2 * kEighth, 4 * 2 * kEighth, 2 * kEighth, 1},

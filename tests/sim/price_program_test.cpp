@@ -367,6 +367,22 @@ TEST(PriceProgram, ASlowClassComputesLonger) {
   EXPECT_EQ(prices.at(0, 0, {1}).duration_ns, prices.at(1, 0, {1}).duration_ns);
 }
 
+// 2.16 has no in-switch reduction: eight GPUs of a node reduce on rings.
+TEST(PriceProgram, TheStackSaysWhichNcclItHas) {
+  const strategies::Program program = two_stages(1, 8, {all_reduce(kDataGroup, Bytes(100'000'000))});
+  const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
+  hw_models::SoftwareSpec old = software();
+  old.nccl = 16;
+  const auto algorithm = [&](const hw_models::SoftwareSpec& stack) {
+    const auto placement = strategies::place(program);
+    return std::string(price_program(program, classes_by_role(program), cluster, h100(), stack, placement, {})
+                           .at(0, 0, {0})
+                           .algorithm);
+  };
+  EXPECT_EQ(algorithm(software()), "NVLS");
+  EXPECT_EQ(algorithm(old), "Ring");
+}
+
 // Ranks 0 -> 2 on one node, 1 -> 3 between nodes; the groups of two are {0, 1} inside and {2, 3} between nodes.
 TEST(PriceProgram, SingleRanksPayForTheirOwnRoute) {
   const strategies::Program program =
@@ -379,8 +395,8 @@ TEST(PriceProgram, SingleRanksPayForTheirOwnRoute) {
   EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), 0, 2)));
   EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), 1, 8)));
   EXPECT_LT(prices.at(0, 0, {1}).duration_ns, prices.at(2, 0, {1}).duration_ns);
-  EXPECT_EQ(folded_by_price(program, ranks, cluster, placement).size(), 3U);  // stage 1 receives nothing
-  EXPECT_EQ(folded_by_price(program, ranks, cluster, {{0, 1, 8, 9}}).size(), 2U);
+  EXPECT_EQ(folded_by_price(program, ranks, cluster, software(), placement).size(), 3U);  // stage 1 receives nothing
+  EXPECT_EQ(folded_by_price(program, ranks, cluster, software(), {{0, 1, 8, 9}}).size(), 2U);
 }
 
 }  // namespace

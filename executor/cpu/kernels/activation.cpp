@@ -30,13 +30,13 @@ struct Silu {
 
 struct SquaredRelu {
   [[gnu::always_inline]] static Slope at(Lanes x) {
-    const Lanes positive = larger(x, Lanes{});
-    return {positive * positive, Scalar(2) * positive};
+    const Lanes part = larger(Lanes{}, x);
+    return {part * part, Scalar(2) * part};
   }
 };
 
 struct Relu {
-  [[gnu::always_inline]] static Slope at(Lanes x) { return {larger(x, Lanes{}), x > Scalar(0) ? fill(1) : Lanes{}}; }
+  [[gnu::always_inline]] static Slope at(Lanes x) { return {larger(Lanes{}, x), positive(x)}; }
 };
 
 template <class Function>

@@ -49,7 +49,37 @@ template <class Body>
   return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
-[[gnu::always_inline]] inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+/// What the build's registers hold. g++ 12 compares wider vectors one lane at a time.
+#ifdef __AVX__
+inline constexpr std::size_t kRegisterBytes = 32;
+#else
+inline constexpr std::size_t kRegisterBytes = 16;
+#endif
+using Piece [[gnu::vector_size(kRegisterBytes)]] = Scalar;
+inline constexpr std::size_t kPieces = sizeof(Lanes) / sizeof(Piece);
+
+/// choose(a, b) for every piece.
+template <class Choose>
+[[gnu::always_inline]] inline Lanes choose_pieces(Lanes a, Lanes b, Choose choose) {
+  Piece x[kPieces], y[kPieces];
+  __builtin_memcpy(x, &a, sizeof a);
+  __builtin_memcpy(y, &b, sizeof b);
+  for (std::size_t i = 0; i < kPieces; ++i) x[i] = choose(x[i], y[i]);
+  __builtin_memcpy(&a, x, sizeof a);
+  return a;
+}
+
+/// b if either is a NaN.
+[[gnu::always_inline]] inline Lanes larger(Lanes a, Lanes b) {
+  return choose_pieces(a, b, [](Piece x, Piece y) { return x > y ? x : y; });
+}
+[[gnu::always_inline]] inline Lanes smaller(Lanes a, Lanes b) {
+  return choose_pieces(a, b, [](Piece x, Piece y) { return x < y ? x : y; });
+}
+/// 1 where x > 0, elsewhere 0.
+[[gnu::always_inline]] inline Lanes positive(Lanes x) {
+  return choose_pieces(x, fill(1), [](Piece a, Piece one) { return a > Scalar(0) ? one : Piece{}; });
+}
 [[gnu::always_inline]] inline Scalar largest(Lanes x) {
   Scalar result = x[0];
   for (int i = 1; i < kLanes; ++i) result = x[i] > result ? x[i] : result;
@@ -72,8 +102,8 @@ template <class Body>
   if constexpr (sizeof(Scalar) == sizeof(float)) {
     using Bits [[gnu::vector_size(kLanes * sizeof(Scalar))]] = int;
     constexpr Scalar kLowest = -87.3f, kHighest = 88.3f;  // e^x stays a normal number
-    x = x < kLowest ? fill(kLowest) : x;                  // a NaN stays one
-    x = x > kHighest ? fill(kHighest) : x;
+    x = larger(fill(kLowest), x);                         // a NaN stays one
+    x = smaller(fill(kHighest), x);
     // x = n ln 2 + r with |r| <= ln(2) / 2. Adding 1.5 x 2^23 leaves the integer n in the lowest bits of `shifted`.
     constexpr Scalar kRound = 12582912.0f, kLog2E = 1.44269504088896341f;
     constexpr Scalar kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;

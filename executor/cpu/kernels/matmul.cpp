@@ -42,19 +42,19 @@ Input view(const Scalar* values, std::int64_t rows, std::int64_t columns, bool t
 
 }  // namespace
 
-void matmul(const MatmulShape& shape, const Scalar* a_values, const Scalar* b_values, Scalar* c_values) {
+void matmul(const MatmulShape& shape, const Scalar* a, const Scalar* b, Scalar* c) {
   for (std::int64_t i = 0; i < shape.batch; ++i) {
-    const Input a = view(a_values + i * shape.step_a, shape.m, shape.k, shape.transpose_a, shape.lda);
-    const Input b = view(b_values + i * shape.step_b, shape.k, shape.n, shape.transpose_b, shape.ldb);
-    const Output c(c_values + i * shape.step_c, shape.m, shape.n, Stride(shape.ldc > 0 ? shape.ldc : shape.n));
+    const Input left = view(a + i * shape.step_a, shape.m, shape.k, shape.transpose_a, shape.lda);
+    const Input right = view(b + i * shape.step_b, shape.k, shape.n, shape.transpose_b, shape.ldb);
+    const Output product(c + i * shape.step_c, shape.m, shape.n, Stride(shape.ldc > 0 ? shape.ldc : shape.n));
     if (shape.transpose_a && shape.transpose_b) {
-      multiply(a.transpose(), b.transpose(), shape.accumulate, c);
+      multiply(left.transpose(), right.transpose(), shape.accumulate, product);
     } else if (shape.transpose_a) {
-      multiply(a.transpose(), b, shape.accumulate, c);
+      multiply(left.transpose(), right, shape.accumulate, product);
     } else if (shape.transpose_b) {
-      multiply(a, b.transpose(), shape.accumulate, c);
+      multiply(left, right.transpose(), shape.accumulate, product);
     } else {
-      multiply(a, b, shape.accumulate, c);
+      multiply(left, right, shape.accumulate, product);
     }
   }
 }

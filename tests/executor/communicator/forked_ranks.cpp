@@ -75,6 +75,8 @@ Outcome run_body(const CommunicatorKind& kind, const Membership& membership, int
   return outcome;
 }
 
+}  // namespace
+
 int free_port() {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -85,8 +87,6 @@ int free_port() {
   ::close(socket);
   return ntohs(address.sin_port);
 }
-
-}  // namespace
 
 void RankSeat::tell_ready() const { write_all(ready, "r"); }
 

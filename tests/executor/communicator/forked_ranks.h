@@ -52,6 +52,9 @@ struct Way {
 std::vector<Outcome> run_ranks(const Way& way, int ranks, const std::function<std::string(const RankSeat&)>& body,
                                const RunOptions& options = {});
 
+/// A port of the loopback interface that nobody uses.
+int free_port();
+
 /// SIGSTOP, and waits until it has stopped.
 void stop(pid_t pid);
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,6 +42,7 @@ TEST(Worker, DISABLED_AllReduces) {
         if (end == "kill") ::raise(SIGKILL);
         if (end == "stop") ::raise(SIGSTOP);
         if (end == "exit") ::_exit(7);
+        if (end == "word") reporter.failed(std::runtime_error("tired")), ::sleep(1000);
         if (end == "throw") throw std::runtime_error("the disk\nis full");
       }
       if (step == 2 && seat->rank == 0 && end == "hang") ::_exit(7);
@@ -141,13 +144,39 @@ TEST(Supervisor, InterruptEndsTheRun) {
   }
 }
 
+// Workers of a supervisor that is killed are our children then; wait until there are none.
+TEST(Supervisor, WorkersDieWithIt) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t supervisor = ::fork();
+  if (supervisor == 0) {
+    supervise_worker(3, "never", std::chrono::seconds(3), [&] { (void)!::write(ready[1], "r", 1); });
+    ::_exit(0);
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  ::kill(supervisor, SIGKILL);
+  int ended = 0;
+  for (int i = 0; i < 1000 && ended < 4; ++i) {
+    if (::waitpid(-1, nullptr, WNOHANG) > 0) {
+      ++ended;
+    } else {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  }
+  EXPECT_EQ(ended, 4);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 TEST(Supervisor, ProgramThatDoesNotStart) {
   Launch launch;
   launch.ranks = 2;
   launch.command = {"/no/such/program"};
   const RunEnd end = supervise(launch);
   EXPECT_EQ(end.exit_code, 1);
-  EXPECT_EQ(end.reason, "rank 0 ended with exit code 127 before the end of its first step");
+  EXPECT_THAT(end.reason, MatchesRegex("rank [01] ended with exit code 127 before the end of its first step: "
+                                       "the program can't be executed"));
 }
 
 }  // namespace

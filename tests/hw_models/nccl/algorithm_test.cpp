@@ -27,6 +27,16 @@ TEST(NcclAlgorithm, ListsAndExclusions) {
   EXPECT_EQ(parse_nccl_protocols("^LL")->to_string(), "110");
 }
 
+TEST(NcclAlgorithm, ReleasesKnowWhatCameBefore) {
+  const auto known = [](int release) { return known_to_nccl(release).algorithms.count(); };
+  EXPECT_EQ(known(kNewestNccl), 7U);
+  EXPECT_EQ(known(23), 7U);
+  EXPECT_EQ(known(22), 6U);
+  EXPECT_EQ(known(17), 5U);
+  EXPECT_EQ(known(8), 4U);
+  EXPECT_TRUE(known_to_nccl(17).allows(NcclAlgorithm::kNvls, NcclProtocol::kSimple));
+}
+
 TEST(NcclAlgorithm, OtherWordsAreRefused) {
   for (const char* words : {"", ",", "Ring,", "rings", "Ring Tree", "^", "LL64"}) {
     EXPECT_FALSE(parse_nccl_algorithms(words)) << words;

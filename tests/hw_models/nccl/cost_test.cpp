@@ -60,6 +60,23 @@ TEST(NcclCost, ByHand) {
   }
 }
 
+// The last piece of a turn over d domains of several ranks has crossed d times, with one rank each d - 1 times.
+TEST(NcclCost, TheLastPieceOfARing) {
+  const NcclSystem system = examples::hopper_system();
+  const auto cost = [&](const GroupLayout& layout) {
+    return *nccl_cost(Operation::kAllGather, A::kRing, P::kSimple, 1, {system, layout, true});
+  };
+  const NcclCost four = cost(examples::hopper_layout(4)), node = cost(examples::hopper_layout(1));
+  EXPECT_NEAR(four.inter, 3 * 14, 1e-9);
+  EXPECT_NEAR(four.late_inter, 4 * 14, 1e-9);
+  EXPECT_NEAR(four.intra, 28 * 3.4, 1e-9);
+  EXPECT_NEAR(four.late_intra, 27 * 3.4, 1e-9);
+  EXPECT_EQ(node.late_intra, node.intra);
+  const NcclCost single = cost(examples::hopper_layout(4, 1));
+  EXPECT_NEAR(single.late_inter, 3 * 14, 1e-9);
+  EXPECT_EQ(single.late_intra, 0);
+}
+
 TEST(NcclCost, PlateauOfRingsOverSeveralNodes) {
   const NcclSystem system = examples::hopper_system();
   const GroupLayout layout = examples::hopper_layout(2);

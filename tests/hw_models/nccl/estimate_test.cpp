@@ -44,6 +44,26 @@ TEST(NcclEstimate, CorrectionsByHand) {
               15 - 6.6 + 2 * 25 + 3 * 2 * 20.9 + half / (8 * 57.7e3 * 16 / 30) + 2 * 100.0 / 2, 1e-6);
 }
 
+// All-gather over 4 nodes: 31 steps, 4 of them between nodes for the last piece; depth 31 / 14 of the ramp.
+TEST(NcclEstimate, RingsOverNodesByHand) {
+  const NcclSystem system = slow_system();
+  const GroupLayout four = examples::hopper_layout(4);
+  EXPECT_NEAR(microseconds(Operation::kAllGather, kGiB, system, four),
+              15 + 1.8 + 2 * 27 * 3.4 + 3 * 4 * 14 + kGiB * (31.5 / 31) / (360e3 * 32 / 31 / 2) +
+                  100 * (31.0 / 14) * kGiB / (kGiB + 32 * kMiB),
+              1e-6);
+}
+
+TEST(NcclEstimate, LatenessIsAddedOnce) {
+  const NcclSystem system = slow_system();
+  GroupLayout late = examples::hopper_layout(4);
+  late.lateness = Seconds(50e-6);
+  for (const Operation operation : kOperations) {
+    EXPECT_NEAR(microseconds(operation, kMiB, system, late),
+                microseconds(operation, kMiB, system, examples::hopper_layout(4)) + 50, 1e-9);
+  }
+}
+
 TEST(NcclEstimate, AllToAllByHand) {
   const NcclSystem system = slow_system();
   const GroupLayout node = examples::hopper_layout(1), two = examples::hopper_layout(2);

@@ -139,9 +139,9 @@ struct SoftwareCase {
 
 constexpr SoftwareCase kSoftware[] = {
     {"nanotron", "nanotron", false},
-    {"megatron-lm", "megatron-lm", false},
-    {"megatron", "megatron-lm", false},
-    {"zero-bubble-megatron", "megatron-lm", false},
+    {"megatron-lm", "megatron-lm-2022", false},
+    {"megatron", "megatron-lm-2022", false},
+    {"zero-bubble-megatron", "megatron-lm-2022", false},
     {"nemo", "nemo", false},
     {"nemo/megatron-bridge", "nemo", false},
     {"llm-foundry-fsdp", "llm-foundry", false},
@@ -172,14 +172,16 @@ TEST(RunScenario, SoftwareBecomesAStackOrIsCountedAsUnknown) {
   }
 }
 
-TEST(RunScenario, DevelopmentVersionsOfMegatronLmAreMegatronCore) {
+TEST(RunScenario, VersionsOfMegatronLm) {
   const auto stack = [](const char* software, const char* date) {
     const RunScenario run = made({{"software", software}, {"software_version_or_date", date}});
     return run.scenario.software.implementation.name;
   };
   EXPECT_EQ(stack("megatron-lm", "dev 2025-01"), "megatron-core");
   EXPECT_EQ(stack("megatron-lm", "lts 2024-10"), "megatron-core");
+  EXPECT_EQ(stack("megatron-lm", "2020"), "megatron-lm");
   EXPECT_EQ(stack("megatron-lm", "2021-04"), "megatron-lm");
+  EXPECT_EQ(stack("megatron-lm", "2022-05"), "megatron-lm-2022");
   EXPECT_EQ(stack("nanotron", "dev 2025-01"), "nanotron");
 }
 

@@ -19,7 +19,7 @@ TEST(VerbCollectives, Help) {
   const RunResult run = run_binary({"collectives", "--help"});
   EXPECT_EQ(run.exit_code, 0);
   for (const char* option : {"--node ", "--nodes ", "--gpus ", "--fabric ", "--operation ", "--algo ", "--proto ",
-                             "--measured ", "--accuracy ", "--fit", "--json", "--catalog", "docs/nccl.md"}) {
+                             "--measured ", "--accuracy ", "--json", "--catalog", "docs/nccl.md"}) {
     EXPECT_THAT(run.output, HasSubstr(option));
   }
 }

@@ -61,7 +61,8 @@ TEST_F(VerbExecute, OtherPlansTrainAlike) {
   const json expected = json::parse(run({"--json"}).output);
   for (const std::vector<std::string>& plan : {std::vector<std::string>{"--dp", "1", "--tp", "2"},
                                                {"--dp", "1", "--pp", "2"},
-                                               {"--dp", "2", "--tp", "2", "--nodes", "2", "--set", "plan.zero=1"}}) {
+                                               {"--dp", "2", "--tp", "2", "--set", "plan.zero=1", "--set",
+                                                "cluster.node={base: cpu-box, gpus: 4, gpus_per_pcie_switch: 4}"}}) {
     std::vector<std::string> options{"--json"};
     options.insert(options.end(), plan.begin(), plan.end());
     const RunResult executed = run(options);
@@ -83,7 +84,7 @@ TEST_F(VerbExecute, WritesLossesAndRecords) {
   const std::string text = read_file(records);
   const std::string fingerprint = json::parse(run({"--json", "--steps", "1"}).output)["fingerprint"];
   EXPECT_THAT(text, StartsWith("fingerprint," + fingerprint + "\nrank,step,action,operation,begin_ns,end_ns,label\n"));
-  EXPECT_THAT(text, HasSubstr(",optimizer\n1,0,0,0,")) << "rank 1 after rank 0";
+  EXPECT_THAT(text, HasSubstr(",step-overhead\n1,0,0,0,")) << "rank 1 after rank 0";
 }
 
 TEST_F(VerbExecute, TheSeedDecides) {
@@ -110,11 +111,11 @@ TEST_F(VerbExecute, BadInputIsExplained) {
       {{"--set", "software=megatron-core"},
        "error: the cpu backend cannot run 'megatron-core': it has no fp32 kernel for 'attention' as that stack "
        "computes it\n  use software: trainyard-cpu with precision: fp32\n"},
-      {{"--set", "model.query_key_norm=true"},
+      {{"--set", "model.query_key_norm=per-head"},
        "error: the cpu backend cannot run 'tiny-cpu' under this plan: it has norms of queries and keys\n"},
       {{"--backend", "gpu"}, "error: unknown backend 'gpu'\n  known: cpu\n"},
       {{"--tp", "4"}, "error: "},
-      {{"--steps", "0"}, "'execute.steps"},
+      {{"--steps", "0"}, "'steps: 0' is out of range; use 1 to 1000000000"},
   };
   for (const Case& c : cases) {
     const RunResult executed = run(c.options);

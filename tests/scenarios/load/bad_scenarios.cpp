@@ -520,6 +520,30 @@ scenario.yaml:5:1: error: 'failures' is not supported by this version
     5 | failures: {spares: 2}
       | ^ remove it
 )"},
+    {"Execute",
+     R"(model: tiny-cpu
+training: {sequence_length: 256, global_batch: 16, precision: fp32}
+cluster: {node: cpu-box, nodes: 1}
+plan: {data: 2, micro_batch: 4}
+software: trainyard-cpu
+execute: {steps: 0, optimizer: adam, learning_rate: fast, data: [a], sed: 3}
+)",
+     R"(scenario.yaml:6:18: error: 'steps: 0' is out of range
+    6 | execute: {steps: 0, optimizer: adam, learning_rate: fast, data: [a], sed: 3}
+      |                  ^ use 1 to 1000000000
+scenario.yaml:6:32: error: 'optimizer: adam' is not known
+    6 | execute: {steps: 0, optimizer: adam, learning_rate: fast, data: [a], sed: 3}
+      |                                ^ did you mean 'adamw'? (use sgd, adamw)
+scenario.yaml:6:53: error: 'learning_rate' must be a number, not 'fast'
+    6 | execute: {steps: 0, optimizer: adam, learning_rate: fast, data: [a], sed: 3}
+      |                                                     ^
+scenario.yaml:6:65: error: 'data' must be a word, not a list
+    6 | execute: {steps: 0, optimizer: adam, learning_rate: fast, data: [a], sed: 3}
+      |                                                                 ^
+scenario.yaml:6:70: error: unknown key 'sed'
+    6 | execute: {steps: 0, optimizer: adam, learning_rate: fast, data: [a], sed: 3}
+      |                                                                      ^ did you mean 'seed'?
+)"},
     {"Experts",
      R"(model: mixtral-8x7b
 training: {sequence_length: 4096, global_batch: 64}

@@ -245,6 +245,7 @@ cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {oversubscripti
 plan: {layers_per_stage: {}}
 faults: {slow_gpu: {}}
 software: {prices: {}}
+execute: {}
 )";
   Diagnostics diagnostics("all.yaml", text);
   std::string other_files;
@@ -262,6 +263,26 @@ TEST(DocumentationTest, ItsExamplesLoad) {
     ++examples;
   }
   EXPECT_EQ(examples, 2);
+}
+
+TEST(LoadScenario, ExecuteSaysHowToTrain) {
+  const Scenario plain = load(kScenario);
+  EXPECT_EQ(plain.execute.run.steps, 100);
+  EXPECT_EQ(plain.execute.run.learning_rate, 3e-4);
+  EXPECT_EQ(plain.training.optimizer, hw_models::OptimizerKind::kAdamW);
+  EXPECT_FALSE(plain.execute.data);
+  const Scenario scenario =
+      load(std::string(kScenario) +
+           "execute: {steps: 7, data: text.txt, optimizer: sgd, learning_rate: 0.5, warmup_steps: 2,\n"
+           "          weight_decay: 0.1, gradient_clip: 1, seed: 9223372036854775807}\n");
+  EXPECT_EQ(scenario.execute.run.steps, 7);
+  EXPECT_EQ(scenario.execute.run.learning_rate, 0.5);
+  EXPECT_EQ(scenario.execute.run.warmup_steps, 2);
+  EXPECT_EQ(scenario.execute.run.weight_decay, 0.1);
+  EXPECT_EQ(scenario.execute.run.gradient_clip, 1);
+  EXPECT_EQ(scenario.execute.run.seed, 9223372036854775807U);
+  EXPECT_EQ(scenario.execute.data, std::filesystem::path("no-such-folder/text.txt")) << "beside the scenario";
+  EXPECT_EQ(scenario.training.optimizer, hw_models::OptimizerKind::kSgd);
 }
 
 }  // namespace

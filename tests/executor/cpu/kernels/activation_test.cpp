@@ -76,5 +76,17 @@ TEST(Activation, KnownValues) {
   }
 }
 
+TEST(Activation, NanStaysNan) {  // a training that went wrong must be seen
+  const float x = std::numeric_limits<float>::quiet_NaN();
+  for (const ActivationShape& s : shapes()) {
+    if (s.gated) continue;
+    for (const Kernels<float>& kernels : runnable_kernels()) {
+      float y = 0;
+      kernels.activation_forward({.activation = s.activation}, &x, &y);
+      EXPECT_TRUE(std::isnan(y)) << kernels.name << ' ' << name(s);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace executor::cpu

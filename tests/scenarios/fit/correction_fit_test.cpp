@@ -1,4 +1,4 @@
-#include "scenarios/collectives/correction_fit.h"
+#include "scenarios/fit/correction_fit.h"
 
 #include <gtest/gtest.h>
 
