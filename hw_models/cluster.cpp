@@ -11,6 +11,7 @@
 
 #include "hw_models/cluster_check.h"
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/nic_assignment.h"
 #include "hw_models/pair_links.h"
 
 namespace hw_models {
@@ -24,7 +25,7 @@ using Csr = boost::compressed_sparse_row_graph<boost::directedS, boost::no_prope
                                                std::uint32_t, std::uint32_t>;
 constexpr std::uint32_t kNoLink = std::numeric_limits<std::uint32_t>::max();
 
-/// Lists all links in a fixed order: first one uplink per leaf, then node by node.
+/// Lists all links in a fixed order: first one uplink per leaf, then one per spine, then node by node.
 class LinkList {
  public:
   LinkList(const ClusterSpec& spec, const ClusterNumbering& number) : spec_(spec), number_(number) {
@@ -38,17 +39,32 @@ class LinkList {
     links_.push_back(Link{a, b, kind, bandwidth, latency});
   }
 
-  // Uplink capacity of a leaf = capacity of its downlinks / oversubscription. Each uplink adds one switch (leaf or
-  // spine) to a route that already counts one switch on its two NIC ports.
+  // Uplink capacity of a leaf = capacity of its downlinks / oversubscription, of a pod's spines = that of its leaves /
+  // their oversubscription. Each uplink adds one switch to a route that already counts one switch on its two NIC ports.
   void add_uplinks() {
     if (number_.spines == 0) return;
+    std::vector<BytesPerSecond> pods(static_cast<std::size_t>(number_.spines));
     for (int leaf = 0; leaf < number_.leaves; ++leaf) {
       const int first_node = leaf / number_.leaves_per_unit * number_.nodes_per_unit;
       const int nodes = std::min(number_.nodes_per_unit, number_.nodes - first_node);
       const double downlinks = static_cast<double>(nodes) * number_.nics / number_.leaves_per_unit;
-      add(number_.leaf(leaf), number_.spine(), LinkClass::kUplink,
-          spec_.node.nic_bandwidth * (downlinks / spec_.fabric.oversubscription), spec_.fabric.switch_latency);
+      const BytesPerSecond uplinks = spec_.node.nic_bandwidth * (downlinks / spec_.fabric.oversubscription);
+      const int pod = number_.pod_of_leaf(leaf);
+      add(number_.leaf(leaf), number_.spine(pod), LinkClass::kUplink, uplinks * intact(leaf),
+          spec_.fabric.switch_latency);
+      pods[static_cast<std::size_t>(pod)] += uplinks;
     }
+    if (number_.cores == 0) return;
+    for (int pod = 0; pod < number_.spines; ++pod) {
+      add(number_.spine(pod), number_.core(), LinkClass::kUplink,
+          pods[static_cast<std::size_t>(pod)] / spec_.fabric.spine_oversubscription, spec_.fabric.switch_latency);
+    }
+  }
+
+  double intact(int leaf) const {
+    const std::optional<ThinLink>& thin = spec_.thin_link;
+    if (!thin || thin->at != ThinLink::At::kLeaf || thin->index != leaf) return 1;
+    return 1 - (1 - thin->factor) / spec_.fabric.planes;
   }
 
   void add_node(int node) {
@@ -56,9 +72,11 @@ class LinkList {
     add_pcie(node);
     if (number_.leaves == 0) return;
     const Seconds port_latency = (spec_.fabric.endpoint_latency + spec_.fabric.switch_latency) / 2;
+    const std::optional<ThinLink>& thin = spec_.thin_link;
+    const bool is_thin = thin && thin->at == ThinLink::At::kNode && thin->index == node;
     for (int nic = 0; nic < number_.nics; ++nic) {
       add(number_.nic(node, nic), number_.leaf(number_.leaf_of_nic(node, nic)), LinkClass::kNicPort,
-          spec_.node.nic_bandwidth, port_latency);
+          spec_.node.nic_bandwidth * (is_thin ? thin->factor : 1), port_latency);
     }
   }
 
@@ -136,6 +154,7 @@ struct Cluster::Graph {
   explicit Graph(const ClusterSpec& cluster_spec)
       : spec(cluster_spec),
         number(cluster_spec),
+        nics(spec, number),
         links(LinkList(spec, number).take()),
         csr(make_graph(links, number.devices())) {
     for (int gpu = 0; gpu < number.gpus_per_node; ++gpu) towards_gpu.push_back(search_from(gpu));
@@ -176,9 +195,14 @@ struct Cluster::Graph {
                              std::vector<LinkId>& route) const {
     route.push_back(between(from_nic, number.leaf(from_leaf)));
     if (from_leaf != to_leaf) {
-      // A leaf's uplink is the first of its links: the search in its row ends at once.
-      route.push_back(between(number.leaf(from_leaf), number.spine()));
-      route.push_back(between(number.leaf(to_leaf), number.spine()));
+      // A leaf's uplink is the first of its links: the search in its row ends at once. So it does for a core.
+      const int from_pod = number.pod_of_leaf(from_leaf), to_pod = number.pod_of_leaf(to_leaf);
+      route.push_back(between(number.leaf(from_leaf), number.spine(from_pod)));
+      if (from_pod != to_pod) {
+        route.push_back(between(number.core(), number.spine(from_pod)));
+        route.push_back(between(number.core(), number.spine(to_pod)));
+      }
+      route.push_back(between(number.leaf(to_leaf), number.spine(to_pod)));
     }
     route.push_back(between(to_nic, number.leaf(to_leaf)));
   }
@@ -202,6 +226,7 @@ struct Cluster::Graph {
 
   ClusterSpec spec;
   ClusterNumbering number;
+  NicAssignment nics;
   std::vector<Link> links;
   Csr csr;
   std::vector<std::vector<std::uint32_t>> towards_gpu;  // [local GPU][local device] -> next local device
@@ -226,10 +251,12 @@ std::size_t Cluster::devices() const { return boost::num_vertices(graph_->csr); 
 std::size_t Cluster::links() const { return graph_->links.size(); }
 const Link& Cluster::link(LinkId link) const { return graph_->links.at(link.value); }
 
+NicSet Cluster::nics_of(int gpu) const { return graph_->nics.of(gpu); }
+
 int Cluster::nic_of(int gpu) const {
   const NodeSpec& node = graph_->spec.node;
   if (node.nics == 0) return -1;
-  return node_of(gpu) * node.nics + nics_of_local_gpu(node, gpu % node.gpus).first();
+  return node_of(gpu) * node.nics + nics_of(gpu).first();
 }
 
 std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
@@ -257,8 +284,8 @@ std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
     g.append_to_gpu(to_node, static_cast<std::uint32_t>(from_local), to_local, route);
     return route;
   }
-  const int from_nic = nics_of_local_gpu(g.spec.node, from_local).first();
-  const int to_nic = nics_of_local_gpu(g.spec.node, to_local).first();
+  const int from_nic = nics_of(from_gpu).first();
+  const int to_nic = nics_of(to_gpu).first();
   g.append_to_gpu(from_node, g.number.nic(0, from_nic).value, from_local, route);
   std::reverse(route.begin(), route.end());
   g.append_through_fabric(g.number.nic(from_node, from_nic), g.number.leaf_of_nic(from_node, from_nic),
@@ -268,8 +295,8 @@ std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
 }
 
 const char* name(DeviceKind kind) {
-  static constexpr const char* kNames[] = {"gpu",  "scale-up switch", "pcie switch", "host bridge", "nic", "leaf",
-                                           "spine"};
+  static constexpr const char* kNames[] = {"gpu",  "scale-up switch", "pcie switch", "host bridge", "nic",
+                                           "leaf", "spine",           "core"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -1,9 +1,11 @@
-// The cluster as a graph: GPUs, NVSwitches or pairwise links, PCIe switches, NICs, leaf and spine switches.
+// The cluster as a graph: GPUs, NVSwitches or pairwise links, PCIe switches, NICs, leaf, spine and core switches.
 // Boost.Graph is seen by cluster.cpp only.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +16,7 @@
 
 namespace hw_models {
 
-enum class DeviceKind : std::uint8_t { kGpu, kScaleUpSwitch, kPcieSwitch, kHostBridge, kNic, kLeaf, kSpine };
+enum class DeviceKind : std::uint8_t { kGpu, kScaleUpSwitch, kPcieSwitch, kHostBridge, kNic, kLeaf, kSpine, kCore };
 enum class LinkClass : std::uint8_t { kScaleUp, kPcie, kHostBridge, kNicPort, kUplink };
 const char* name(DeviceKind kind);
 const char* name(LinkClass kind);
@@ -36,10 +38,29 @@ struct Link {
   Seconds latency{};
 };
 
+/// A NIC that carries nothing, by its index inside its node.
+struct DeadNic {
+  int node = 0, nic = 0;
+};
+
+class NicSet;  // cluster_numbering.h
+
+/// All uplinks of a leaf (of the first plane), or all NICs of a node, carry `factor` of what they should; 0 = the
+/// leaf's are gone.
+struct ThinLink {
+  enum class At : std::uint8_t { kLeaf, kNode };
+  At at = At::kLeaf;
+  int index = 0;
+  double factor = 1;
+};
+
 struct ClusterSpec {
   NodeSpec node;
   int nodes = 1;
   FabricSpec fabric;
+  std::vector<DeadNic> dead_nics{};
+  std::map<int, int> chosen_nics{};  ///< global GPU -> the NIC of its node that it uses instead of those nearest to it
+  std::optional<ThinLink> thin_link{};
 };
 
 class Cluster {
@@ -60,12 +81,14 @@ class Cluster {
   std::size_t devices() const;
   std::size_t links() const;
   const Link& link(LinkId link) const;
-  /// Global index of the (first) NIC that `gpu` uses by affinity, -1 without NICs. Several GPUs may share one.
+  /// NICs that `gpu` uses, by their index inside the node (nic_assignment.h). Several GPUs may share one.
+  NicSet nics_of(int gpu) const;
+  /// Global index of the first of them, -1 without NICs.
   int nic_of(int gpu) const;
 
-  /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines), one trunk
-  /// stands for all of them. Two GPUs joined by scale-up links never leave them, at most one GPU lies between (kLinks);
-  /// others go GPU - PCIe - NIC - leaf ...
+  /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines, cores, planes),
+  /// one trunk stands for all of them. Two GPUs joined by scale-up links never leave them, at most one GPU lies between
+  /// (kLinks); others go GPU - PCIe - NIC - leaf ...
   std::vector<LinkId> route(int from_gpu, int to_gpu) const;
 
  private:

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hw_models/cluster_numbering.h"
 #include "hw_models/pair_links.h"
 
 namespace hw_models {
@@ -22,6 +24,8 @@ constexpr int kMaxGpusPerNode = 256;
 constexpr int kMaxNicsPerNode = 256;
 constexpr int kMaxNumaDomains = 64;
 constexpr std::int64_t kMaxGpus = 1'000'000;
+constexpr int kMaxPlanes = 8;
+constexpr int kMaxUplinks = 4096;
 
 void require(bool condition, std::string_view field, const std::string& problem) {
   if (!condition) throw std::invalid_argument(fmt::format("{}: {}", field, problem));
@@ -123,11 +127,57 @@ void check_fabric(const FabricSpec& fabric) {
   require(fabric.nodes_per_unit >= 1, "fabric.nodes_per_unit", "must be at least 1");
   require(std::isfinite(fabric.oversubscription) && fabric.oversubscription >= 1, "fabric.oversubscription",
           fmt::format("{} is below 1", fabric.oversubscription));
+  require(fabric.units_per_pod >= 0, "fabric.units_per_pod", "must not be negative");
+  require(std::isfinite(fabric.spine_oversubscription) && fabric.spine_oversubscription >= 1,
+          "fabric.spine_oversubscription", fmt::format("{} is below 1", fabric.spine_oversubscription));
+  require(fabric.spine_oversubscription == 1 || fabric.units_per_pod > 0, "fabric.spine_oversubscription",
+          "without units_per_pod there are no cores above the spines");
+  require_range(fabric.planes, 1, kMaxPlanes, "fabric.planes");
+  require_range(fabric.uplinks, 0, kMaxUplinks, "fabric.uplinks");
   require(fabric.efficiency > 0 && fabric.efficiency <= 1, "fabric.efficiency",
           fmt::format("{} is not in (0, 1]", fabric.efficiency));
   require_latency(fabric.switch_latency, "fabric.switch_latency");
   require_latency(fabric.endpoint_latency, "fabric.endpoint_latency");
   require_latency(fabric.jitter, "fabric.jitter");
+}
+
+void check_nics(const ClusterSpec& spec) {
+  for (const DeadNic& dead : spec.dead_nics) {
+    require(dead.node >= 0 && dead.node < spec.nodes, "dead_nics",
+            fmt::format("node {} is not one of {}", dead.node, spec.nodes));
+    require(dead.nic >= 0 && dead.nic < spec.node.nics, "dead_nics",
+            fmt::format("NIC {} is not one of the {} of node {}", dead.nic, spec.node.nics, dead.node));
+  }
+  for (const auto& [gpu, nic] : spec.chosen_nics) {
+    require(gpu >= 0 && gpu / spec.node.gpus < spec.nodes, "chosen_nics", fmt::format("there is no GPU {}", gpu));
+    require(nic >= 0 && nic < spec.node.nics, "chosen_nics",
+            fmt::format("NIC {} of GPU {} is not one of the {} of its node", nic, gpu, spec.node.nics));
+  }
+}
+
+void check_no_node_is_cut_off(const ClusterSpec& spec) {
+  std::map<int, std::set<int>> dead_in;
+  for (const DeadNic& dead : spec.dead_nics) dead_in[dead.node].insert(dead.nic);
+  for (const auto& [node, dead] : dead_in) {
+    require(std::cmp_less(dead.size(), spec.node.nics), "dead_nics",
+            fmt::format("node {} has no living NIC left to reach the other {}", node, spec.nodes - 1));
+  }
+}
+
+/// `spec` is sound but for this.
+void check_thin_link(const ClusterSpec& spec, const ThinLink& thin) {
+  const bool leaf = thin.at == ThinLink::At::kLeaf;
+  const ClusterNumbering number(spec);
+  const int count = leaf ? number.leaves : number.nodes;
+  const std::string_view field = leaf ? "thin_link.leaf" : "thin_link.node";
+  require(!leaf || number.spines > 0, field, "the cluster has no leaves with uplinks: one leaf or none reaches all");
+  require(thin.index >= 0 && thin.index < count, field,
+          fmt::format("there is no {} {}: use 0 to {}", leaf ? "leaf" : "node", thin.index, count - 1));
+  require(thin.factor >= 0 && thin.factor <= 1, "thin_link.factor", fmt::format("{} is not in [0, 1]", thin.factor));
+  if (thin.factor > 0) return;
+  require(leaf, "thin_link.factor", "without its NICs a node is no part of the cluster: use a factor above 0");
+  require(spec.fabric.planes > 1, "thin_link.factor",
+          "without uplinks the leaf's nodes are cut off: use a factor above 0, or a fabric of 2 planes");
 }
 
 }  // namespace
@@ -138,11 +188,14 @@ void check(const ClusterSpec& spec) {
   require(spec.nodes >= 1, "nodes", fmt::format("{} is not a number of nodes", spec.nodes));
   const std::int64_t gpus = std::int64_t{spec.nodes} * spec.node.gpus;
   require(gpus <= kMaxGpus, "nodes", fmt::format("{} GPUs are more than {}", gpus, kMaxGpus));
+  check_nics(spec);
+  if (spec.thin_link) check_thin_link(spec, *spec.thin_link);
   const bool one_domain = spec.node.scale_up == ScaleUpKind::kSwitch && gpus <= spec.node.scale_up_domain;
   if (spec.nodes == 1 || one_domain) return;
   require(spec.node.nics > 0, "node.nics", fmt::format("{} nodes cannot reach each other without NICs", spec.nodes));
   require(spec.fabric.kind != FabricKind::kNone, "fabric.kind",
           fmt::format("{} nodes need a fabric between them", spec.nodes));
+  check_no_node_is_cut_off(spec);
 }
 
 }  // namespace hw_models

@@ -48,14 +48,16 @@ ClusterNumbering::ClusterNumbering(const ClusterSpec& spec)
   nodes_per_unit = spec.fabric.nodes_per_unit;
   leaves_per_unit = spec.fabric.kind == FabricKind::kRailOptimized ? nics : 1;
   leaves = leaves_per_unit * ((nodes - 1) / nodes_per_unit + 1);
-  spines = leaves > 1 ? 1 : 0;
+  leaves_per_pod = spec.fabric.units_per_pod > 0 ? spec.fabric.units_per_pod * leaves_per_unit : leaves;
+  spines = leaves > 1 ? ceil_divide(leaves, leaves_per_pod) : 0;
+  cores = spines > 1 ? 1 : 0;
 }
 
 std::uint32_t ClusterNumbering::devices_per_node() const {
   return static_cast<std::uint32_t>(gpus_per_node + pcie_switches + hosts + nics);
 }
 
-std::uint32_t ClusterNumbering::devices() const { return shared(scale_up_switches + leaves + spines).value; }
+std::uint32_t ClusterNumbering::devices() const { return shared(scale_up_switches + leaves + spines + cores).value; }
 
 DeviceId ClusterNumbering::in_node(int node, int local) const {
   return DeviceId{static_cast<std::uint32_t>(node) * devices_per_node() + static_cast<std::uint32_t>(local)};
@@ -71,7 +73,8 @@ DeviceKind ClusterNumbering::kind(DeviceId device) const {
     return local < gpus_per_node + pcie_switches + hosts ? DeviceKind::kHostBridge : DeviceKind::kNic;
   }
   if (device < leaf(0)) return DeviceKind::kScaleUpSwitch;
-  return device < spine() ? DeviceKind::kLeaf : DeviceKind::kSpine;
+  if (device < spine(0)) return DeviceKind::kLeaf;
+  return device < core() ? DeviceKind::kSpine : DeviceKind::kCore;
 }
 
 std::string ClusterNumbering::name(DeviceId device) const {
@@ -94,9 +97,11 @@ std::string ClusterNumbering::name(DeviceId device) const {
     case DeviceKind::kLeaf:
       return fmt::format("leaf{}", device.value - leaf(0).value);
     case DeviceKind::kSpine:
+      return spines > 1 ? fmt::format("spine{}", device.value - spine(0).value) : "spine";
+    case DeviceKind::kCore:
       break;
   }
-  return "spine";
+  return "core";
 }
 
 }  // namespace hw_models

@@ -1,6 +1,8 @@
 // How the devices of a cluster are numbered. Nothing is stored per device: kinds and names are computed.
 //
-//   [node 0: GPUs, PCIe switches, host bridges, NICs] [node 1: ...] ... [scale-up switches] [leaves] [spine]
+//   [node 0: GPUs, PCIe switches, host bridges, NICs] [node 1: ...] ... [scale-up switches] [leaves] [spines] [core]
+//
+// One spine stands for all of a pod, one core for all of the cluster, one plane for all planes.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +48,8 @@ class ClusterNumbering {
 
   int nodes, gpus_per_node, pcie_switches, hosts, nics;  ///< the last three per node
   int scale_up_switches = 0;                             ///< in the cluster
-  int leaves_per_unit = 0, leaves = 0, spines = 0;
-  int nodes_per_unit = 1;
+  int leaves_per_unit = 0, leaves = 0, spines = 0, cores = 0;
+  int nodes_per_unit = 1, leaves_per_pod = 1;
 
   std::uint32_t devices_per_node() const;
   std::uint32_t devices() const;
@@ -57,7 +59,8 @@ class ClusterNumbering {
   DeviceId nic(int node, int local) const { return in_node(node, gpus_per_node + pcie_switches + hosts + local); }
   DeviceId scale_up_switch(int domain) const { return shared(domain); }
   DeviceId leaf(int index) const { return shared(scale_up_switches + index); }
-  DeviceId spine() const { return shared(scale_up_switches + leaves); }
+  DeviceId spine(int pod) const { return shared(scale_up_switches + leaves + pod); }
+  DeviceId core() const { return shared(scale_up_switches + leaves + spines); }
 
   int switch_of_gpu(int local_gpu) const {
     return wiring_ ? at(wiring_->switch_of_gpu, local_gpu) : local_gpu / gpus_per_pcie_switch_;
@@ -70,6 +73,8 @@ class ClusterNumbering {
   }
   /// Leaf that a NIC hangs on: one per rail and unit, or one per unit in a fat tree.
   int leaf_of_nic(int node, int local_nic) const { return node / nodes_per_unit * leaves_per_unit + rail(local_nic); }
+
+  int pod_of_leaf(int leaf) const { return leaf / leaves_per_pod; }
 
   DeviceKind kind(DeviceId device) const;
   std::string name(DeviceId device) const;

@@ -11,8 +11,14 @@
 // the link between the CPUs: all such NICs of a CPU's GPUs together give a group (a rank) at most that link's rate /
 // groups (ranks) on it.
 //
-// A group whose members lie in several units, or on different rails of one unit, crosses the leaf uplinks. Its
-// sibling groups do so too, hence it gets 1 / oversubscription of its NICs.
+// A group whose members lie in several units, or on different rails of one unit, crosses the leaf uplinks; one whose
+// members lie in several pods crosses the cores as well. Its sibling groups do so too, hence it gets the share of its
+// NICs that the tiers' oversubscriptions leave (fabric_shape.h).
+//
+// Thin links and hashed routing (fabric_flows.h): the flows of a group are those of its rings, from every NIC that it
+// uses in a domain to the NIC of equal place in the next domain, and back to the first. The scarcest of them holds for
+// all of its NICs: the rings carry equal parts. An all-to-all is priced with the same shares, its ranks on a NIC divide
+// the ring's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +27,8 @@
 #include <stdexcept>
 
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/fabric_flows.h"
+#include "hw_models/fabric_shape.h"
 #include "hw_models/jitter.h"
 #include "hw_models/network.h"
 #include "hw_models/pair_links.h"
@@ -36,7 +44,7 @@ using Members = std::span<const int>;
 class Family {
  public:
   Family(const Cluster& cluster, std::span<const std::vector<int>> groups)
-      : cluster_(cluster), node_(cluster.spec().node), fabric_(cluster.spec().fabric) {
+      : cluster_(cluster), node_(cluster.spec().node), fabric_(cluster.spec().fabric), flows_(cluster.spec()) {
     for (const std::vector<int>& group : groups) add(group);
     nics_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(node_.nics));
     far_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(node_.numa_domains));
@@ -116,6 +124,7 @@ class Family {
     const std::vector<Members> domains = split(members);
     if (domains.size() > 1) {
       for (const Members domain : domains) count_nics(group, domain);
+      for (const FabricFlow& flow : ring_flows(domains)) flows_.add(flow);
     }
     if (!over_pcie()) return;
     for (const Members domain : domains) {
@@ -160,7 +169,7 @@ class Family {
     const auto host = static_cast<std::size_t>(nic / node_.nics * node_.numa_domains +
                                                wiring.host_of_switch[static_cast<std::size_t>(pcie)]);
     return std::none_of(domain.begin(), domain.end(), [&](int gpu) {
-      const NicSet own = nics_of_local_gpu(node_, gpu % node_.gpus);
+      const NicSet own = cluster_.nics_of(gpu);
       bool uses = false;
       for (int i = 0; i < own.size(); ++i) uses |= own[i] == nic % node_.nics;
       return uses && host_of(gpu) == host;
@@ -176,8 +185,32 @@ class Family {
   template <class Visit>
   void for_each_nic(int gpu, const Visit& visit) const {
     const int first = cluster_.node_of(gpu) * node_.nics;
-    const NicSet own = nics_of_local_gpu(node_, gpu % node_.gpus);
+    const NicSet own = cluster_.nics_of(gpu);
     for (int i = 0; i < own.size(); ++i) visit(first + own[i]);
+  }
+
+  /// Ascending, each once.
+  std::vector<int> nics_of(Members domain) const {
+    std::vector<int> nics;
+    for (const int gpu : domain) {
+      for_each_nic(gpu, [&](int nic) { nics.push_back(nic); });
+    }
+    std::sort(nics.begin(), nics.end());
+    nics.erase(std::unique(nics.begin(), nics.end()), nics.end());
+    return nics;
+  }
+
+  /// None where nobody asks for them.
+  std::vector<FabricFlow> ring_flows(const std::vector<Members>& domains) const {
+    std::vector<FabricFlow> flows;
+    if (FabricFlows::plain(cluster_.spec())) return flows;
+    for (std::size_t i = 0; i < domains.size(); ++i) {
+      const std::vector<int> from = nics_of(domains[i]), to = nics_of(domains[(i + 1) % domains.size()]);
+      for (std::size_t ring = 0; ring < std::max(from.size(), to.size()); ++ring) {
+        flows.push_back({from[ring % from.size()], to[ring % to.size()], domains.front().front()});
+      }
+    }
+    return flows;
   }
 
   /// Every directed link that the ring (closed) or chain (open) over `members` uses: visit(2 link + direction, link).
@@ -244,28 +277,34 @@ class Family {
   }
 
   void add_inter(const std::vector<Members>& domains, GroupLayout& layout) const {
-    const bool crosses = crosses_uplinks(domains);
-    const double nic = node_.nic_bandwidth.value() * fabric_.efficiency / (crosses ? fabric_.oversubscription : 1);
+    const int tier = highest_tier(domains);
+    FlowShare share;
+    for (const FabricFlow& flow : ring_flows(domains)) share.add(flows_.share(flow));
+    const double nic = node_.nic_bandwidth.value() * fabric_.efficiency * share.factor / taper(fabric_, tier);
+    const double most = share.most.value();
     const double slot = node_.pcie_bandwidth.value();
     double inter = kUnlimited;
     double per_rank = kUnlimited;
     for (const Members domain : domains) {
-      per_rank = std::min({per_rank, slowest_rank(domain, nic), slot});
-      inter = std::min({inter, domain_share(domain, nic), slot * static_cast<double>(domain.size())});
+      per_rank = std::min({per_rank, slowest_rank(domain, nic, most), slot});
+      inter = std::min({inter, domain_share(domain, nic, most), slot * static_cast<double>(domain.size())});
     }
     layout.inter = BytesPerSecond(inter);
     layout.inter_per_rank = BytesPerSecond(per_rank);
-    layout.inter_latency = inter_latency(domains, crosses);
+    layout.inter_latency = inter_latency(domains, tier);
     layout.lateness = fabric_.jitter * expected_maximum(layout.domains);
+    layout.flows = share.flows;
   }
 
-  /// Of the rank that gets least; `nic`: what one NIC gives.
-  double slowest_rank(Members domain, double nic) const {
+  /// Of the rank that gets least; `nic`: what one NIC gives, `most`: what the group gets of it at most.
+  double slowest_rank(Members domain, double nic, double most) const {
     double slowest = kUnlimited;
     for (const int gpu : domain) {
       double near = 0, far = 0;
       for_each_nic(gpu, [&](int index) {
-        (is_far(domain, index) ? far : near) += nic / nics_[static_cast<std::size_t>(index)].ranks;
+        const Load& load = nics_[static_cast<std::size_t>(index)];
+        const double share = std::min(nic / load.ranks, most * load.groups / load.ranks);
+        (is_far(domain, index) ? far : near) += share;
       });
       if (far > 0) far = std::min(far, host_link_bandwidth(node_).value() / far_[host_of(gpu)].ranks);
       slowest = std::min(slowest, near + far);
@@ -274,7 +313,7 @@ class Family {
   }
 
   /// Of all members in a domain together. Several of them may use the same NIC.
-  double domain_share(Members domain, double nic) const {
+  double domain_share(Members domain, double nic, double most) const {
     double near = 0;
     std::map<std::size_t, double> far;  // by CPU
     std::vector<int> used;              // ascending
@@ -283,7 +322,7 @@ class Family {
         const auto at = std::lower_bound(used.begin(), used.end(), index);
         if (at != used.end() && *at == index) return;
         used.insert(at, index);
-        const double share = nic / nics_[static_cast<std::size_t>(index)].groups;
+        const double share = std::min(nic / nics_[static_cast<std::size_t>(index)].groups, most);
         if (is_far(domain, index)) {
           far[host_of(gpu)] += share;
         } else {
@@ -295,12 +334,14 @@ class Family {
     return near;
   }
 
-  bool crosses_uplinks(const std::vector<Members>& domains) const {
-    const auto unit = [this](int gpu) { return cluster_.node_of(gpu) / fabric_.nodes_per_unit; };
-    if (unit(domains.front().front()) != unit(domains.back().back())) return true;
-    if (fabric_.kind != FabricKind::kRailOptimized) return false;
+  /// Members are sorted: the first and the last node are farthest apart.
+  int highest_tier(const std::vector<Members>& domains) const {
+    const int nodes =
+        fabric_tier(fabric_, cluster_.node_of(domains.front().front()), cluster_.node_of(domains.back().back()));
+    if (nodes > kLeafTier || fabric_.kind != FabricKind::kRailOptimized) return nodes;
     const std::vector<int> rails = rails_of(domains.front());
-    return std::any_of(domains.begin(), domains.end(), [&](Members domain) { return rails_of(domain) != rails; });
+    const auto others = [&](Members domain) { return rails_of(domain) != rails; };
+    return std::any_of(domains.begin(), domains.end(), others) ? kSpineTier : kLeafTier;
   }
 
   std::vector<int> rails_of(Members domain) const {
@@ -313,9 +354,9 @@ class Family {
     return rails;
   }
 
-  /// GPU to NIC on both sides, the NICs themselves, and one switch, or three through a spine.
-  Seconds inter_latency(const std::vector<Members>& domains, bool crosses) const {
-    Seconds latency = fabric_.endpoint_latency + fabric_.switch_latency * (crosses ? 3.0 : 1.0);
+  /// GPU to NIC on both sides, the NICs themselves, and the switches of the highest tier.
+  Seconds inter_latency(const std::vector<Members>& domains, int tier) const {
+    Seconds latency = fabric_.endpoint_latency + fabric_.switch_latency * switches_crossed(tier);
     for (const LinkId id : cluster_.route(domains.front().front(), domains.back().front())) {
       const Link& link = cluster_.link(id);
       if (link.kind == LinkClass::kPcie || link.kind == LinkClass::kHostBridge) latency += link.latency;
@@ -326,6 +367,7 @@ class Family {
   const Cluster& cluster_;
   const NodeSpec& node_;
   const FabricSpec& fabric_;
+  FabricFlows flows_;
   std::vector<std::vector<int>> members_;
   std::vector<Load> nics_;                                   // by global NIC
   std::vector<Load> far_;                                    // by CPU: what reaches its NICs over the link between CPUs

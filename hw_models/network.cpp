@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/fabric_shape.h"
 #include "hw_models/measured_transfers.h"
 #include "hw_models/nccl/estimate.h"
 #include "hw_models/payload_rate.h"
@@ -30,22 +31,52 @@ MessagePath inside_nodes(const Cluster& cluster, int from_gpu, int to_gpu) {
   return path;
 }
 
-/// The fabric's part. Where the rails differ, GPUs with NVLink or its like hand the message to the neighbour that sits
-/// on the receiver's rail first (NCCL: PXN), so that it stays under one leaf.
-void add_fabric(const Cluster& cluster, int from_gpu, int to_gpu, int sharers, MessagePath& path) {
+bool leaves_node(const Cluster& cluster, const Message& message) {
+  return cluster.node_of(message.from_gpu) != cluster.node_of(message.to_gpu) &&
+         cluster.domain_of(message.from_gpu) != cluster.domain_of(message.to_gpu);
+}
+
+/// The way of a message between NICs. Where the rails differ, GPUs with NVLink or its like hand the message to the
+/// neighbour that sits on the receiver's rail first (NCCL: PXN), so that it stays under one leaf.
+struct FabricWay {
+  NicSet from, to;  ///< of the GPUs themselves
+  bool hands_over = false;
+  int tier = kLeafTier;
+  int nics() const { return std::min(from.size(), to.size()); }
+};
+
+FabricWay fabric_way(const Cluster& cluster, int from_gpu, int to_gpu) {
   const NodeSpec& node = cluster.spec().node;
   const FabricSpec& fabric = cluster.spec().fabric;
-  const NicSet from = nics_of_local_gpu(node, from_gpu % node.gpus);
-  const NicSet to = nics_of_local_gpu(node, to_gpu % node.gpus);
-  const bool other_rail = fabric.kind == FabricKind::kRailOptimized && from.first() != to.first();
-  const bool hands_over = other_rail && (node.scale_up == ScaleUpKind::kSwitch || node.scale_up == ScaleUpKind::kMesh);
-  const bool other_unit =
-      cluster.node_of(from_gpu) / fabric.nodes_per_unit != cluster.node_of(to_gpu) / fabric.nodes_per_unit;
-  const bool crosses = other_unit || (other_rail && !hands_over);
-  if (hands_over) path.latency += node.scale_up_latency;
-  path.latency += fabric.endpoint_latency + fabric.switch_latency * (crosses ? 3.0 : 1.0);
-  const double nics = node.nic_bandwidth.value() * fabric.efficiency * std::min(from.size(), to.size());
-  path.rate = std::min(path.rate, BytesPerSecond(nics / sharers / (crosses ? fabric.oversubscription : 1)));
+  FabricWay way{cluster.nics_of(from_gpu), cluster.nics_of(to_gpu)};
+  const bool other_rail = fabric.kind == FabricKind::kRailOptimized && way.from.first() != way.to.first();
+  way.hands_over = other_rail && (node.scale_up == ScaleUpKind::kSwitch || node.scale_up == ScaleUpKind::kMesh);
+  way.tier = fabric_tier(fabric, cluster.node_of(from_gpu), cluster.node_of(to_gpu));
+  if (other_rail && !way.hands_over) way.tier = std::max(way.tier, kSpineTier);
+  return way;
+}
+
+/// One for every NIC that the message is cut over.
+std::vector<FabricFlow> flows(const Cluster& cluster, const Message& message) {
+  const FabricWay way = fabric_way(cluster, message.from_gpu, message.to_gpu);
+  const int nics = cluster.spec().node.nics;
+  std::vector<FabricFlow> result;
+  for (int i = 0; i < way.nics(); ++i) {
+    const int from = way.hands_over ? way.to[i] : way.from[i];
+    result.push_back({cluster.node_of(message.from_gpu) * nics + from,
+                      cluster.node_of(message.to_gpu) * nics + way.to[i], message.from_gpu});
+  }
+  return result;
+}
+
+/// The fabric's part.
+void add_fabric(const Cluster& cluster, const FabricWay& way, int sharers, const FlowShare& share, MessagePath& path) {
+  const NodeSpec& node = cluster.spec().node;
+  const FabricSpec& fabric = cluster.spec().fabric;
+  if (way.hands_over) path.latency += node.scale_up_latency;
+  path.latency += fabric.endpoint_latency + fabric.switch_latency * switches_crossed(way.tier);
+  const double nic = node.nic_bandwidth.value() * fabric.efficiency * share.factor / sharers / taper(fabric, way.tier);
+  path.rate = std::min(path.rate, std::min(BytesPerSecond(nic), share.most) * way.nics());
 }
 
 }  // namespace
@@ -63,7 +94,27 @@ CollectiveEstimate Network::collective(Operation operation, Bytes bytes, const G
   return {estimate.time, name(estimate.algorithm)};
 }
 
+std::vector<FlowShare> Network::shares(std::span<const Message> messages) const {
+  std::vector<FlowShare> result(messages.size());
+  if (FabricFlows::plain(cluster_.spec())) return result;
+  FabricFlows fabric(cluster_.spec());
+  for (const Message& message : messages) {
+    if (!leaves_node(cluster_, message)) continue;
+    for (const FabricFlow& flow : flows(cluster_, message)) fabric.add(flow);
+  }
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (!leaves_node(cluster_, messages[i])) continue;
+    for (const FabricFlow& flow : flows(cluster_, messages[i])) result[i].add(fabric.share(flow));
+  }
+  return result;
+}
+
 Seconds Network::send(Bytes bytes, int from_gpu, int to_gpu, int sharers) const {
+  const Message alone{from_gpu, to_gpu};
+  return send(bytes, from_gpu, to_gpu, sharers, shares({&alone, 1}).front());
+}
+
+Seconds Network::send(Bytes bytes, int from_gpu, int to_gpu, int sharers, const FlowShare& share) const {
   if (sharers < 1) throw std::invalid_argument("sharers: a message shares its NIC with itself at least");
   if (from_gpu == to_gpu) return Seconds(0);
   const auto& measured = cluster_.spec().node.measured;
@@ -71,7 +122,9 @@ Seconds Network::send(Bytes bytes, int from_gpu, int to_gpu, int sharers) const 
     return transfer_time(measured->send, bytes);
   }
   MessagePath path = inside_nodes(cluster_, from_gpu, to_gpu);
-  if (path.medium == Medium::kNetwork) add_fabric(cluster_, from_gpu, to_gpu, sharers, path);
+  if (path.medium == Medium::kNetwork) {
+    add_fabric(cluster_, fabric_way(cluster_, from_gpu, to_gpu), sharers, share, path);
+  }
   return nccl_message(bytes, path, nccl_system(cluster_.spec())).time;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hw_models/cluster.h"
+#include "hw_models/fabric_flows.h"
 #include "hw_models/nccl/algorithm.h"
 #include "hw_models/operation.h"
 #include "hw_models/units.h"
@@ -28,12 +29,17 @@ struct GroupLayout {
   BytesPerSecond inter_per_rank{};  ///< scarcest NIC share of one rank
   Seconds intra_latency{}, inter_latency{};  ///< one step
   Seconds lateness{};                        ///< expected, of the last domain to join (jitter.h)
+  int flows = 1;                             ///< on the group's worst uplink, hashed routing (fabric_flows.h)
   auto operator<=>(const GroupLayout&) const = default;
 };
 
 struct CollectiveEstimate {
   Seconds time{};
   const char* algorithm = "";  ///< NCCL's name: "Ring"; "messages" (all-to-all), "measured", "none" (nothing to do)
+};
+
+struct Message {
+  int from_gpu = 0, to_gpu = 0;
 };
 
 class Network {
@@ -45,8 +51,12 @@ class Network {
   /// Throws std::invalid_argument for an empty group, an unknown GPU or one that is in a group twice.
   std::vector<GroupLayout> layouts(std::span<const std::vector<int>> groups) const;
   CollectiveEstimate collective(Operation operation, Bytes bytes, const GroupLayout& layout) const;
-  /// One message. `sharers` >= 1 messages cross the sender's NIC at once.
+  /// What is left to each of these messages, which run at once.
+  std::vector<FlowShare> shares(std::span<const Message> messages) const;
+  /// One message. `sharers` >= 1 messages cross the busier of its two NICs at once. Without a share: it is alone in the
+  /// fabric.
   Seconds send(Bytes bytes, int from_gpu, int to_gpu, int sharers = 1) const;
+  Seconds send(Bytes bytes, int from_gpu, int to_gpu, int sharers, const FlowShare& share) const;
 
  private:
   const Cluster& cluster_;

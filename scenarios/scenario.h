@@ -12,6 +12,7 @@
 #include "scenarios/catalog.h"
 #include "sim/rank_classes.h"
 #include "strategies/model.h"
+#include "strategies/placement/placement.h"
 #include "strategies/plan.h"
 #include "strategies/training.h"
 
@@ -28,7 +29,11 @@ struct PriceSpec {
 
 /// What is wrong with the machine.
 struct Faults {
-  std::optional<sim::SlowGpu> slow_gpu;
+  std::vector<sim::SlowGpu> slow_gpus;
+  std::vector<hw_models::DeadNic> dead_nics;
+  std::optional<hw_models::ThinLink> thin_link;
+
+  bool any() const { return !slow_gpus.empty() || !dead_nics.empty() || thin_link; }
 };
 
 /// How `trainyard execute` trains.
@@ -45,7 +50,8 @@ struct Scenario {
   hw_models::ClusterSpec cluster;
   hw_models::GpuSpec gpu;
   PriceSpec price;
-  Faults faults;
+  strategies::PlacementChoice placement;
+  Faults faults;  ///< not in `cluster`
   SoftwareStack software;
   ExecuteSpec execute;
   std::vector<std::string> warnings;

@@ -150,6 +150,12 @@ Breakdown mean_over_ranks(const RankClasses& classes, const std::vector<ClassRes
   return mean;
 }
 
+std::int64_t mean_contention(const RankClasses& classes, const std::vector<ClassResult>& results) {
+  std::vector<ClassResult> contention(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) contention[i].breakdown[0] = results[i].contention_ns;
+  return mean_over_ranks(classes, contention)[0];
+}
+
 }  // namespace
 
 TimeKind running_kind(const strategies::Operation& operation) {
@@ -167,59 +173,44 @@ Cause Ledger::add(std::int64_t begin, TimeKind kind, Cause previous) {
   return static_cast<Cause>(links_.size() - 1);
 }
 
-Cause Ledger::add_boundary(std::uint32_t boundary) {
-  links_.push_back({0, boundary, TimeKind::kOther, true});
-  return static_cast<Cause>(links_.size() - 1);
-}
-
 Cause Ledger::book(const Execution& execution, Cause binding, bool on_compute_lane, bool count) {
-  const auto& [ready, turn, end, waiting, running] = execution;
+  const auto& [ready, turn, end, waiting, running, lost] = execution;
   if (on_compute_lane) {
     if (count) {
-      attribute(compute_free_, {ready, binding}, spent_);
+      attribute(compute_free_, {ready, binding});
       spent_[static_cast<std::size_t>(waiting)] += turn - ready;
       spent_[static_cast<std::size_t>(running)] += end - turn;
+      contention_ += lost;
     }
     compute_free_ = end;
     return kNoCause;
   }
   if (end <= compute_free_) return kNoCause;  // no later gap reaches back to it
   if (turn > ready) binding = add(ready, waiting, binding);
-  if (end > turn) binding = add(turn, running, binding);
+  if (end - lost > turn) binding = add(turn, running, binding);
+  if (lost > 0) {
+    binding = add(end - lost, running, binding);
+    links_[binding].contended = true;
+  }
   return binding;
 }
 
-void Ledger::attribute(std::int64_t begin, Moment until, Breakdown& into) {
+void Ledger::attribute(std::int64_t begin, Moment until) {
   std::int64_t end = until.time;
   for (Cause cause = until.cause; end > begin;) {
     if (cause == kNoCause) {
-      into[static_cast<std::size_t>(TimeKind::kOther)] += end - begin;
+      spent_[static_cast<std::size_t>(TimeKind::kOther)] += end - begin;
       return;
     }
     const Link& link = links_[cause];
-    if (link.boundary) {
-      deferred_.push_back({link.previous, begin});
-      return;
-    }
     const std::int64_t from = std::max(begin, link.begin);
     if (from < end) {
-      into[static_cast<std::size_t>(link.kind)] += end - from;
+      spent_[static_cast<std::size_t>(link.kind)] += end - from;
+      if (link.contended) contention_ += end - from;
       end = from;
     }
     cause = link.previous;
   }
-}
-
-int Ledger::chain(std::int64_t begin, Moment moment, std::vector<Stretch>& into) const {
-  std::int64_t end = moment.time;
-  for (Cause cause = moment.cause; end > begin && cause != kNoCause; cause = links_[cause].previous) {
-    const Link& link = links_[cause];
-    if (link.boundary) return static_cast<int>(link.previous);
-    if (link.begin >= end) continue;
-    into.push_back({link.begin, link.kind});
-    end = link.begin;
-  }
-  return -1;
 }
 
 StepResult step_result(const RankClasses& classes, std::span<const ClassObservation> observed) {
@@ -236,9 +227,11 @@ StepResult step_result(const RankClasses& classes, std::span<const ClassObservat
     of_class.step_end_ns = each.step_end.back();
     of_class.breakdown = each.spent;
     settle(of_class.breakdown, result.step_ns);
+    of_class.contention_ns = each.contention;
   }
   divide_waiting(classes, result.of_class, result.step_ns);
   result.mean = mean_over_ranks(classes, result.of_class);
+  result.contention_ns = mean_contention(classes, result.of_class);
   result.classes = classes;
   return result;
 }

@@ -6,6 +6,9 @@
 //   a collective waiting for a rank of its own role -> straggler
 //   collective        -> by its lane          host issuing -> host              input pipeline -> data_stall
 //
+// Apart from that division, contention is what the compute lane loses to sharing: a kernel's time beyond its time
+// alone, and idle time that belongs to a transfer later than its end alone.
+//
 // Waiting for other stages is divided when the step is known: what a rank lacks to the busiest rank's work it would
 // idle with any schedule and any number of microbatches -> imbalance, or straggler as far as the busiest one's work
 // would be less at full speed; the rest -> bubble.
@@ -46,64 +49,44 @@ class Binding {
   Moment latest_{std::numeric_limits<std::int64_t>::min(), kNoCause};
 };
 
-/// One operation: waits for others in [ready, turn), is in progress in [turn, end).
+/// One operation: waits for others in [ready, turn), is in progress in [turn, end). On a GPU and ports of its own it
+/// would have ended `lost` earlier.
 struct Execution {
   std::int64_t ready = 0, turn = 0, end = 0;
   TimeKind waiting = TimeKind::kOther, running = TimeKind::kOther;
+  std::int64_t lost = 0;
 };
 
 /// What time in progress of `operation` is.
 TimeKind running_kind(const strategies::Operation& operation);
 
-/// A gap that reaches back beyond a boundary: [begin, moment of the boundary) is left to its owner.
-struct Deferred {
-  std::uint32_t boundary = 0;
-  std::int64_t begin = 0;
-};
-
-/// One stretch of a chain of causes, ending where the one before it begins.
-struct Stretch {
-  std::int64_t begin = 0;
-  TimeKind kind = TimeKind::kOther;
-};
-
 /// Books the operations of one process, those of the compute lane in order.
 class Ledger {
  public:
-  /// `compute_free`: since when the compute lane is free.
-  explicit Ledger(std::int64_t compute_free = 0) : compute_free_(compute_free) {}
-
   /// Books an operation that became ready because of `binding`; `count` adds compute time and gaps to spent().
   /// Returns the cause of its end.
   Cause book(const Execution& execution, Cause binding, bool on_compute_lane, bool count);
 
   /// A stretch of time that began at `begin`, because of `previous`.
   Cause add(std::int64_t begin, TimeKind kind, Cause previous);
-  /// A place where walks stop and defer to the owner of this ledger.
-  Cause add_boundary(std::uint32_t boundary);
 
-  /// Adds [begin, until.time) to `into`.
-  void attribute(std::int64_t begin, Moment until, Breakdown& into);
-  /// The chain that ends at `moment`, back to `begin`; returns the boundary it stopped at, -1 = none.
-  int chain(std::int64_t begin, Moment moment, std::vector<Stretch>& into) const;
-
-  /// For bookings made elsewhere.
-  void advance_compute(std::int64_t compute_free) { compute_free_ = compute_free; }
-  std::int64_t compute_free() const { return compute_free_; }
-  Breakdown& spent() { return spent_; }
-  const std::vector<Deferred>& deferred() const { return deferred_; }
+  const Breakdown& spent() const { return spent_; }
+  std::int64_t contention() const { return contention_; }
 
  private:
   struct Link {
     std::int64_t begin = 0;
-    Cause previous = kNoCause;  ///< of a boundary: its number
+    Cause previous = kNoCause;
     TimeKind kind = TimeKind::kOther;
-    bool boundary = false;
+    bool contended = false;
   };
+  /// Adds [begin, until.time) to what is spent.
+  void attribute(std::int64_t begin, Moment until);
+
   std::vector<Link> links_;
   std::int64_t compute_free_ = 0;
   Breakdown spent_{};
-  std::vector<Deferred> deferred_;
+  std::int64_t contention_ = 0;
 };
 
 /// What a simulation observed of one process.
@@ -111,6 +94,7 @@ struct ClassObservation {
   std::vector<std::int64_t> step_end;     ///< by step: end of its last operation
   std::vector<std::int64_t> compute_end;  ///< by step: end of its last operation on the compute lane
   Breakdown spent{};                      ///< from compute_end of the last step but one to compute_end of the last
+  std::int64_t contention = 0;            ///< what of `spent` was lost to sharing
 };
 
 /// Equations, k = last step:

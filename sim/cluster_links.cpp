@@ -21,12 +21,14 @@ std::vector<double> trunks(const Cluster& cluster) {
   const hw_models::NodeSpec& node = cluster.spec().node;
   const hw_models::ClusterNumbering number(cluster.spec());
   std::vector<double> result(cluster.devices(), 1);
-  for (int gpu = 0; gpu < node.gpus && node.nics > 0; ++gpu) {
-    const hw_models::NicSet own = hw_models::nics_of_local_gpu(node, gpu);
-    for (int at = 0; at < number.nodes; ++at) {
-      result[number.nic(at, own.first()).value] = own.size();
-      if (number.leaves_per_unit > 1) result[number.leaf(number.leaf_of_nic(at, own.first())).value] = own.size();
-    }
+  const auto widen = [&](hw_models::DeviceId device, double cables) {
+    result[device.value] = std::max(result[device.value], cables);
+  };
+  for (int gpu = 0; gpu < cluster.gpus() && node.nics > 0; ++gpu) {
+    const hw_models::NicSet own = cluster.nics_of(gpu);
+    const int at = cluster.node_of(gpu);
+    widen(number.nic(at, own.first()), own.size());
+    if (number.leaves_per_unit > 1) widen(number.leaf(number.leaf_of_nic(at, own.first())), own.size());
   }
   return result;
 }

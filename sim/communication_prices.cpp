@@ -4,12 +4,16 @@
 #include <stdexcept>
 #include <string>
 
+#include "hw_models/cluster_numbering.h"
+#include "hw_models/fabric_shape.h"
+
 namespace sim {
 namespace {
 
 using hw_models::Bytes;
 using hw_models::CollectiveEstimate;
 using hw_models::GroupLayout;
+using hw_models::NicSet;
 using hw_models::Seconds;
 using strategies::GroupId;
 using strategies::Rank;
@@ -36,10 +40,11 @@ hw_models::Operation operation_of(strategies::CollectiveKind kind) {
 }  // namespace
 
 CollectivePrices::CollectivePrices(const strategies::Program& program, const RankClasses& classes,
-                                   const strategies::Placement& placement, const hw_models::Network& network,
-                                   std::vector<int> rank_of_gpu)
+                                   const hw_models::Cluster& cluster, const strategies::Placement& placement,
+                                   const hw_models::Network& network, std::vector<int> rank_of_gpu)
     : program_(program),
       classes_(classes),
+      cluster_(cluster),
       placement_(placement),
       network_(network),
       rank_of_gpu_(std::move(rank_of_gpu)) {}
@@ -49,18 +54,28 @@ Bytes priced_bytes(const strategies::Collective& collective) {
 }
 
 CollectiveEstimate CollectivePrices::of(const strategies::Collective& collective, std::uint32_t process) {
+  return slowest(collective, process).estimate;
+}
+
+hw_models::WireLoad CollectivePrices::load(const strategies::Collective& collective, std::uint32_t process) {
+  return hw_models::collective_load(operation_of(collective.kind), priced_bytes(collective),
+                                    slowest(collective, process).layout, cluster_.spec());
+}
+
+const CollectivePrices::Slowest& CollectivePrices::slowest(const strategies::Collective& collective,
+                                                           std::uint32_t process) {
   if (collective.algorithm != "auto") {
     throw std::invalid_argument("collective algorithm '" + collective.algorithm + "' is not modelled: use auto");
   }
   const Bytes bytes = priced_bytes(collective);
   const auto key = std::make_tuple(process, collective.group, collective.kind, bytes);
   if (const auto known = by_class_.find(key); known != by_class_.end()) return known->second;
-  CollectiveEstimate slowest;
+  Slowest found;
   for (const GroupLayout& layout : layouts(collective.group, process)) {
     const CollectiveEstimate estimate = on(collective.kind, bytes, layout);
-    if (estimate.time >= slowest.time) slowest = estimate;
+    if (estimate.time >= found.estimate.time) found = {estimate, layout};
   }
-  return by_class_.emplace(key, slowest).first->second;
+  return by_class_.emplace(key, found).first->second;
 }
 
 CollectiveEstimate CollectivePrices::on(Kind kind, Bytes bytes, const GroupLayout& layout) {
@@ -106,9 +121,21 @@ SendPrices::SendPrices(const strategies::Program& program, const RankClasses& cl
 Seconds SendPrices::of(const strategies::Send& send, std::uint32_t process) {
   Seconds slowest{};
   for (const Path& path : paths(process, send.virtual_stage)) {
-    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers));
+    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers, path.share));
   }
   return slowest;
+}
+
+hw_models::WireLoad SendPrices::load(const strategies::Send& send, std::uint32_t process) {
+  hw_models::WireLoad of_slowest;
+  Seconds slowest{};
+  for (const Path& path : paths(process, send.virtual_stage)) {
+    const Seconds time = network_.send(send.bytes, path.from, path.to, path.sharers);
+    if (time < slowest) continue;
+    slowest = time;
+    of_slowest = hw_models::send_load(send.bytes, cluster_, path.from, path.to, path.sharers);
+  }
+  return of_slowest;
 }
 
 const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t process, int virtual_stage) {
@@ -122,16 +149,25 @@ const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t process, in
 SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) const {
   const auto gpu_of = [&](Rank rank) { return placement_.gpu[static_cast<std::size_t>(rank.value)]; };
   std::vector<Path> all;
-  std::map<int, int> messages_on_nic;
+  std::map<int, int> out_of_nic, into_nic;
   for (const Rank rank : ranks_of_role_[role]) {
     const Path path{.from = gpu_of(rank), .to = gpu_of(program_.peer(rank, virtual_stage))};
-    if (leaves_domain(path)) ++messages_on_nic[cluster_.nic_of(path.from)];
+    if (leaves_domain(path)) {
+      ++out_of_nic[cluster_.nic_of(path.from)];
+      ++into_nic[cluster_.nic_of(path.to)];
+    }
     all.push_back(path);
   }
+  std::vector<hw_models::Message> messages;
+  for (const Path& path : all) messages.push_back({path.from, path.to});
+  const std::vector<hw_models::FlowShare> shares = network_.shares(messages);
   std::map<std::pair<std::uint32_t, Likeness>, Path> distinct;
   for (std::size_t i = 0; i < all.size(); ++i) {
     Path& path = all[i];
-    if (leaves_domain(path)) path.sharers = messages_on_nic[cluster_.nic_of(path.from)];
+    path.share = shares[i];
+    if (leaves_domain(path)) {
+      path.sharers = std::max(out_of_nic[cluster_.nic_of(path.from)], into_nic[cluster_.nic_of(path.to)]);
+    }
     const Rank rank = ranks_of_role_[role][i];
     distinct.emplace(std::pair(classes_.of_rank[static_cast<std::size_t>(rank.value)], likeness(path)), path);
   }
@@ -147,10 +183,19 @@ bool SendPrices::leaves_domain(const Path& path) const {
 
 SendPrices::Likeness SendPrices::likeness(const Path& path) const {
   const int from_node = cluster_.node_of(path.from), to_node = cluster_.node_of(path.to);
-  const int unit = std::max(1, cluster_.spec().fabric.nodes_per_unit);
   const int gpus = cluster_.spec().node.gpus;
-  return {from_node == to_node, leaves_domain(path), from_node / unit == to_node / unit,
-          path.from % gpus,     path.to % gpus,      path.sharers};
+  const NicSet from_nics = cluster_.nics_of(path.from), to_nics = cluster_.nics_of(path.to);
+  const auto first = [](const NicSet& nics) { return nics.size() > 0 ? nics.first() : -1; };
+  return {from_node == to_node,
+          leaves_domain(path),
+          hw_models::fabric_tier(cluster_.spec().fabric, from_node, to_node),
+          path.from % gpus,
+          path.to % gpus,
+          first(from_nics),
+          first(to_nics),
+          std::min(from_nics.size(), to_nics.size()),
+          path.sharers,
+          path.share};
 }
 
 }  // namespace sim

@@ -11,6 +11,7 @@
 #include "hw_models/cluster.h"
 #include "hw_models/network.h"
 #include "hw_models/units.h"
+#include "hw_models/wire_load.h"
 #include "sim/rank_classes.h"
 #include "strategies/placement/placement.h"
 #include "strategies/program/program.h"
@@ -24,31 +25,38 @@ hw_models::Bytes priced_bytes(const strategies::Collective& collective);
 class CollectivePrices {
  public:
   /// `rank_of_gpu` is the inverse of the placement.
-  CollectivePrices(const strategies::Program& program, const RankClasses& classes,
+  CollectivePrices(const strategies::Program& program, const RankClasses& classes, const hw_models::Cluster& cluster,
                    const strategies::Placement& placement, const hw_models::Network& network,
                    std::vector<int> rank_of_gpu);
 
   /// The slowest of the groups that hold ranks of the class; the largest member decides an uneven all-to-all.
   /// Throws std::invalid_argument for a forced algorithm and for a class outside all groups.
   hw_models::CollectiveEstimate of(const strategies::Collective& collective, std::uint32_t process);
+  /// What that group puts on the ports of each member.
+  hw_models::WireLoad load(const strategies::Collective& collective, std::uint32_t process);
 
  private:
   using Layouts = std::set<hw_models::GroupLayout>;
   using Kind = strategies::CollectiveKind;
 
+  struct Slowest {
+    hw_models::CollectiveEstimate estimate;
+    hw_models::GroupLayout layout;
+  };
+  const Slowest& slowest(const strategies::Collective& collective, std::uint32_t process);
   hw_models::CollectiveEstimate on(Kind kind, hw_models::Bytes bytes, const hw_models::GroupLayout& layout);
   const Layouts& layouts(strategies::GroupId group, std::uint32_t process);
   std::vector<Layouts> layouts_by_class(strategies::GroupId group) const;
 
   const strategies::Program& program_;
   const RankClasses& classes_;
+  const hw_models::Cluster& cluster_;
   const strategies::Placement& placement_;
   const hw_models::Network& network_;
   std::vector<int> rank_of_gpu_;
   std::map<strategies::GroupId, std::vector<Layouts>> families_;
   std::map<std::tuple<Kind, hw_models::Bytes, hw_models::GroupLayout>, hw_models::CollectiveEstimate> by_layout_;
-  std::map<std::tuple<std::uint32_t, strategies::GroupId, Kind, hw_models::Bytes>, hw_models::CollectiveEstimate>
-      by_class_;
+  std::map<std::tuple<std::uint32_t, strategies::GroupId, Kind, hw_models::Bytes>, Slowest> by_class_;
 };
 
 /// One message for every kind of path that the ranks of a class use towards one virtual stage.
@@ -57,17 +65,20 @@ class SendPrices {
   SendPrices(const strategies::Program& program, const RankClasses& classes, const hw_models::Cluster& cluster,
              const strategies::Placement& placement, const hw_models::Network& network);
 
-  /// The slowest over the ranks of the class. All ranks of its role send at once and share their node's NICs.
+  /// The slowest over the ranks of the class. All ranks of its role send at once and share NICs at both ends.
   hw_models::Seconds of(const strategies::Send& send, std::uint32_t process);
+  /// What that message puts on the ports of its sender.
+  hw_models::WireLoad load(const strategies::Send& send, std::uint32_t process);
 
  private:
   struct Path {
     int from = 0, to = 0;  ///< GPUs
-    int sharers = 1;
+    int sharers = 1;       ///< messages on the busier of its two NICs
+    hw_models::FlowShare share{};
   };
-  /// What decides the price: inside a node the two GPUs' places; between nodes the domain, the unit of the fabric,
-  /// the two places; and how many messages share the NIC.
-  using Likeness = std::tuple<bool, bool, bool, int, int, int>;
+  /// What decides the price: inside a node the two GPUs' places; between nodes the domain, the tier of the fabric, the
+  /// two places and their NICs; how many messages share the busier one, and what thin links and hashed routing leave.
+  using Likeness = std::tuple<bool, bool, int, int, int, int, int, int, int, hw_models::FlowShare>;
 
   using Paths = std::vector<std::vector<Path>>;  ///< by class
 

@@ -7,6 +7,7 @@
 
 #include "sim/breakdown.h"
 #include "sim/engine.h"
+#include "sim/lane_activities.h"
 #include "sim/rendezvous.h"
 #include "sim/step_simulation.h"
 
@@ -31,8 +32,12 @@ constexpr std::int64_t kNotYet = -1;
 /// What a meeting operation tells the others.
 struct Posted {
   std::int64_t ready = kNotYet;  ///< send: start; joint collective: ready
-  std::int64_t end = kNotYet;    ///< send: arrival
+  std::int64_t end = kNotYet;    ///< send: arrival; joint collective: end of its own share
+  std::int64_t duration_ns = 0;  ///< of a send, alone
+  LoadId load = kNoLoad;         ///< of a send
 };
+
+class ClassProcess;
 
 /// What all processes share.
 struct World {
@@ -42,6 +47,7 @@ struct World {
         steps(the_steps),
         engines(the_engines),
         rendezvous(the_program, the_prices),
+        sharing(the_prices.loads),
         board(rendezvous.slots() * static_cast<std::size_t>(the_steps)),
         waiting(board.size()) {}
 
@@ -54,19 +60,21 @@ struct World {
   int steps;
   LaneEngines engines;
   Rendezvous rendezvous;
+  PortSharing sharing;
   Engine engine;
   std::vector<Posted> board;  ///< by step and slot
   struct Waiting {
-    std::uint64_t operation = 0;
-    std::int32_t step = 0;
-    Slot slot = 0;
+    std::uint32_t process = 0;
+    OperationInstance instance;
   };
   std::vector<std::vector<Waiting>> waiting;  ///< by step and slot: who waits for that one
   struct Met {
-    Posted at;              ///< when its own turn came, and its end
-    bool for_twin = false;  ///< the last to come was of the same role
+    std::int64_t turn = kNotYet;   ///< when everyone it waits for had come
+    std::int64_t alone = kNotYet;  ///< when it would have ended alone
+    bool for_twin = false;         ///< the last to come was of the same role
   };
   std::vector<Met> met;  ///< by global operation
+  std::vector<ClassProcess*> processes;
 };
 
 /// One class of ranks in virtual time: starts what its interpreter says and notes when and why.
@@ -77,7 +85,8 @@ class ClassProcess final : public strategies::Backend {
         process_(process),
         role_(world.prices.classes.all[process].role),
         what_(world.program.roles[role_]),
-        first_(first_operation) {
+        first_(first_operation),
+        activities_(world.sharing) {
     for (const strategies::Action& action : what_.schedule) {
       offsets_.push_back(operations_);
       operations_ += what_.blocks[action.block].operations.size();
@@ -123,8 +132,17 @@ class ClassProcess final : public strategies::Backend {
   }
   OperationInstance instance(std::size_t index) const;
   Moment binding(const OperationInstance& instance) const;
-  void meet(const OperationInstance& instance, Meeting meeting);
-  void settle_meeting(const World::Waiting& waiting);
+  Meeting meeting(const OperationInstance& i) const {
+    return world_.rendezvous.meeting(role_, what_.schedule[i.action].block, i.operation.value);
+  }
+  Slot slot(const OperationInstance& i) const {
+    return world_.rendezvous.slot(process_, i.action, what_.schedule[i.action].block, i.operation.value);
+  }
+  void begin_share(const OperationInstance& instance, LoadId load, std::int64_t work_ns);
+  void end_share(const OperationInstance& instance);
+  void expect_ends();
+  void meet(const OperationInstance& instance);
+  void tell(const OperationInstance& instance);
   Execution executed(const OperationInstance& instance) const;
   void complete(const OperationInstance& instance);
 
@@ -141,6 +159,8 @@ class ClassProcess final : public strategies::Backend {
   std::vector<Cause> bindings_;  ///< why it did not begin earlier
   Moment host_;
   std::array<Moment, strategies::kLanes> lane_free_, engine_free_;
+  LaneActivities activities_;
+  std::array<OperationInstance, strategies::kLanes> running_;  ///< by lane: what its activity is
   std::int64_t samples_ = 0;
   Ledger ledger_;
   ClassObservation seen_;
@@ -190,67 +210,96 @@ void ClassProcess::start(const OperationInstance& i) {
   if (bound.time != now) throw std::logic_error("an operation started without a reason");
   begins_[at] = now;
   bindings_[at] = bound.cause;
-  const Meeting meeting = world_.rendezvous.meeting(role_, what_.schedule[i.action].block, i.operation.value);
-  if (meeting != Meeting::kNone) return meet(i, meeting);
-  Posted& met = world_.met[first_ + at].at;
-  met = {now, now + price(i).duration_ns};
+  const std::int64_t work_ns = price(i).duration_ns;
+  if (meeting(i) == Meeting::kSend) {
+    world_.board[world_.at(i.step, slot(i))] = {now, kNotYet, work_ns, price(i).load};
+  } else if (meeting(i) != Meeting::kNone) {
+    if (meeting(i) == Meeting::kJoint) world_.board[world_.at(i.step, slot(i))].ready = now;
+    for (const Slot other : world_.rendezvous.awaited(slot(i))) {
+      world_.waiting[world_.at(i.step, other)].push_back({process_, i});
+    }
+    return meeting(i) == Meeting::kJoint ? tell(i) : meet(i);
+  }
+  World::Met& met = world_.met[first_ + at];
+  met = {now, now + work_ns};
   const Host* host = std::get_if<Host>(&operation(i).work);
   if (host != nullptr && host->reason == HostReason::kInput) {
     samples_ += host->samples;
-    met.ready = std::max(now, input_ready_ns(world_.prices, samples_));
-    met.end = met.ready + price(i).duration_ns;
+    met.turn = std::max(now, input_ready_ns(world_.prices, samples_));
+    met.alone = met.turn + work_ns;
   }
-  world_.engine.at(met.end, Events::completed(first_ + at));
+  begin_share(i, price(i).load, met.alone - now);
+  tell(i);
 }
 
-void ClassProcess::meet(const OperationInstance& i, Meeting meeting) {
+/// From now on the operation takes its part of ports or multiprocessors.
+void ClassProcess::begin_share(const OperationInstance& i, LoadId load, std::int64_t work_ns) {
+  const Lane lane = operation(i).lane;
+  running_[static_cast<std::size_t>(lane)] = i;
+  activities_.start(lane, load, price(i).bound, work_ns, world_.engine.now());
+  if (activities_.settle(world_.engine.now())) return expect_ends();
+  world_.engine.at(activities_.end(lane), Events::completed(first_ + index(i)));
+}
+
+/// Ends may have moved: those expected before are of no account then.
+void ClassProcess::expect_ends() {
+  for (std::size_t lane = 0; lane < strategies::kLanes; ++lane) {
+    if (!activities_.active(static_cast<Lane>(lane))) continue;
+    world_.engine.at(activities_.end(static_cast<Lane>(lane)), Events::completed(first_ + index(running_[lane])));
+  }
+}
+
+/// Its own share of the work is done. Messages and joint collectives may still have to wait for the others' shares.
+void ClassProcess::end_share(const OperationInstance& i) {
+  activities_.stop(operation(i).lane);
+  if (activities_.settle(world_.engine.now())) expect_ends();
+  if (meeting(i) == Meeting::kSend || meeting(i) == Meeting::kJoint) {
+    world_.board[world_.at(i.step, slot(i))].end = world_.engine.now();
+    tell(i);
+  }
+  if (meeting(i) == Meeting::kReceive) return meet(i);
+  if (meeting(i) != Meeting::kJoint) complete(i);
+}
+
+/// Tells those who wait for it what is new; the members of a joint collective wait for themselves, too.
+void ClassProcess::tell(const OperationInstance& i) {
+  if (meeting(i) != Meeting::kSend && meeting(i) != Meeting::kJoint) return;
+  for (const World::Waiting& waiting : world_.waiting[world_.at(i.step, slot(i))]) {
+    world_.processes[waiting.process]->meet(waiting.instance);
+  }
+}
+
+/// A receive or joint collective looks whether its share can begin, and later whether everyone's share has ended.
+void ClassProcess::meet(const OperationInstance& i) {
+  World::Met& met = world_.met[first_ + index(i)];
   const std::int64_t now = world_.engine.now();
-  const std::uint64_t global = first_ + index(i);
-  const Slot slot = world_.rendezvous.slot(process_, i.action, what_.schedule[i.action].block, i.operation.value);
-  if (meeting != Meeting::kReceive) world_.board[world_.at(i.step, slot)] = {now, now + price(i).duration_ns};
-  if (meeting == Meeting::kSend) {
-    world_.met[global].at = {now, now + price(i).duration_ns};
-    world_.engine.at(now + price(i).duration_ns, Events::completed(global));
-  } else {
-    for (const Slot other : world_.rendezvous.awaited(slot)) {
-      world_.waiting[world_.at(i.step, other)].push_back({global, i.step, slot});
-    }
-    settle_meeting({global, i.step, slot});
-  }
-  if (meeting == Meeting::kReceive) return;
-  for (const World::Waiting& other : world_.waiting[world_.at(i.step, slot)]) settle_meeting(other);
-}
-
-/// Schedules the end of a receive or joint collective once everyone it waits for has come.
-void ClassProcess::settle_meeting(const World::Waiting& waiting) {
-  auto& [met, for_twin] = world_.met[waiting.operation];
-  if (met.end != kNotYet) return;
-  const std::span<const Slot> awaited = world_.rendezvous.awaited(waiting.slot);
   Posted latest;
-  bool twin_last = false;
-  for (const Slot other : awaited) {
-    const Posted& posted = world_.board[world_.at(waiting.step, other)];
+  bool all_ended = true;
+  for (const Slot other : world_.rendezvous.awaited(slot(i))) {
+    const Posted& posted = world_.board[world_.at(i.step, other)];
     if (posted.ready == kNotYet) return;
-    const bool twin = world_.rendezvous.role(other) == world_.rendezvous.role(waiting.slot);
-    twin_last = posted.ready > latest.ready ? twin : twin_last || (twin && posted.ready == latest.ready);
-    latest = {std::max(latest.ready, posted.ready), std::max(latest.end, posted.end)};
+    const bool twin = world_.rendezvous.role(other) == role_;
+    met.for_twin = posted.ready > latest.ready ? twin : met.for_twin || (twin && posted.ready == latest.ready);
+    latest = {std::max(latest.ready, posted.ready), std::max(latest.end, posted.end), posted.duration_ns, posted.load};
+    all_ended = all_ended && posted.end != kNotYet;
   }
-  const std::int64_t joint = world_.rendezvous.duration_ns(waiting.slot);
-  const std::int64_t now = world_.engine.now();
-  const bool receive = awaited.size() == 1 && awaited.front() != waiting.slot;
-  for_twin = twin_last;
-  met.ready = latest.ready;
-  met.end = receive ? std::max(now, latest.end) : now + joint;
-  world_.engine.at(met.end, Events::completed(waiting.operation));
+  if (met.turn == kNotYet) {
+    met.turn = latest.ready;
+    const bool receive = meeting(i) == Meeting::kReceive;
+    met.alone =
+        receive ? std::max(now, latest.ready + latest.duration_ns) : now + world_.rendezvous.duration_ns(slot(i));
+    begin_share(i, receive ? world_.prices.loads.at_receiver[latest.load] : price(i).load, met.alone - now);
+  } else if (all_ended && !activities_.active(operation(i).lane)) {
+    complete(i);
+  }
 }
 
 Execution ClassProcess::executed(const OperationInstance& i) const {
-  const auto& [met, for_twin] = world_.met[first_ + index(i)];
-  const std::int64_t begin = begins_[index(i)];
-  Execution result{begin, std::clamp(met.ready, begin, met.end), met.end, TimeKind::kOther, running_kind(operation(i))};
-  const Meeting meeting = world_.rendezvous.meeting(role_, what_.schedule[i.action].block, i.operation.value);
-  if (meeting == Meeting::kReceive) result.waiting = TimeKind::kBubble;
-  if (meeting == Meeting::kJoint) result.waiting = for_twin ? TimeKind::kStraggler : TimeKind::kImbalance;
+  const auto& [turn, alone, for_twin] = world_.met[first_ + index(i)];
+  const std::int64_t begin = begins_[index(i)], end = world_.engine.now();
+  Execution result{begin, std::clamp(turn, begin, end), end, TimeKind::kOther, running_kind(operation(i)), end - alone};
+  if (meeting(i) == Meeting::kReceive) result.waiting = TimeKind::kBubble;
+  if (meeting(i) == Meeting::kJoint) result.waiting = for_twin ? TimeKind::kStraggler : TimeKind::kImbalance;
   if (result.running == TimeKind::kHost) result.waiting = TimeKind::kDataStall;
   return result;
 }
@@ -271,20 +320,23 @@ void ClassProcess::complete(const OperationInstance& i) {
   const auto step = static_cast<std::size_t>(i.step);
   seen_.step_end[step] = std::max(seen_.step_end[step], done.end);
   if (on_compute) seen_.compute_end[step] = done.end;
+  interpreter_->completed(i);
 }
 
 void ClassProcess::handle(EventId event) {
   const OperationInstance i = instance(static_cast<std::size_t>(event / 2 - first_));
   if (event == Events::issued(first_ + index(i))) {
     interpreter_->issued(i);
-  } else {
-    complete(i);
-    interpreter_->completed(i);
+    return;
   }
+  const Lane lane = operation(i).lane;
+  const bool expected = activities_.active(lane) && running_[static_cast<std::size_t>(lane)] == i;
+  if (expected && activities_.end(lane) == world_.engine.now()) end_share(i);
 }
 
 ClassObservation ClassProcess::observation() {
   seen_.spent = ledger_.spent();
+  seen_.contention = ledger_.contention();
   // A step without compute ends its window where the step before did.
   for (std::size_t k = 1; k < seen_.compute_end.size(); ++k) {
     seen_.compute_end[k] = std::max(seen_.compute_end[k], seen_.compute_end[k - 1]);
@@ -325,6 +377,7 @@ StepResult simulate_operations(const strategies::Program& program, const Prices&
   for (std::uint32_t process = 0; process < prices.classes.size(); ++process) {
     processes.push_back(std::make_unique<ClassProcess>(world, process, first.back()));
     first.push_back(first.back() + processes.back()->operations());
+    world.processes.push_back(processes.back().get());
   }
   world.met.resize(first.back());
   for (const auto& process : processes) process->begin();

@@ -2,6 +2,10 @@
 //                         + software.kernel_gap
 // duration of collective: Network::collective on the worst layout among the groups that hold ranks of the class
 // duration of send:       Network::send, the worst over the ranks of the class
+// load:                   what a transfer occupies of its GPU's ports, multiprocessors and memory while it runs alone
+//                         (wire_load.h): seconds of the port / duration, channels / multiprocessors, bytes of memory
+//                         traffic / (duration x streaming rate)
+// bound:                  of a kernel, what it is short of when transfers take it: memory or multiprocessors
 // issue:                  software.kernel_launch, software.collective_launch (and collective_member for every member of
 //                         its group when the job spans nodes; around a sharded optimizer's instead shard_copy for
 //                         every member and tensor); one launch for a whole graph block
@@ -82,6 +86,21 @@ Seconds host_time(strategies::HostReason reason, const hw_models::SoftwareSpec& 
   throw std::invalid_argument("unknown host reason");
 }
 
+std::int32_t share(double part) {
+  return static_cast<std::int32_t>(std::lround(std::clamp(part, 0.0, 1.0) * kFullRate));
+}
+
+/// A CPU core has no multiprocessors to lend: its collectives run on it or in the operating system.
+PortLoad port_load(const hw_models::WireLoad& wire, Seconds duration, const hw_models::GpuSpec& gpu) {
+  PortLoad load;
+  if (duration <= Seconds(0)) return load;
+  for (std::size_t port = 0; port < load.ports.size(); ++port) load.ports[port] = share(wire.busy[port] / duration);
+  const double streaming = gpu.memory_bandwidth.value() * gpu.memory_efficiency;
+  load.memory = share(wire.memory_bytes / (duration.value() * streaming));
+  if (gpu.multiprocessors > 1) load.multiprocessors = share(static_cast<double>(wire.channels) / gpu.multiprocessors);
+  return load;
+}
+
 /// Prices one operation of one class.
 struct Pricing {
   const strategies::Program& program;
@@ -91,6 +110,8 @@ struct Pricing {
   KernelPrices& kernels;
   CollectivePrices& collectives;
   SendPrices& sends;
+  const hw_models::GpuSpec& gpu;
+  PortLoads& loads;
   std::uint32_t process = 0;
   double speed = 1;  ///< of kernels
 
@@ -115,16 +136,21 @@ struct Pricing {
     const hw_models::KernelCost& cost = kernels.of(compute.kernel);
     return {.issue_ns = launch_ns(software.kernel_launch),
             .duration_ns = nanoseconds(cost.time / speed + software.kernel_gap),
-            .flops = cost.flops.value()};
+            .flops = cost.flops.value(),
+            .bound = cost.memory_bound ? Bound::kMemory : Bound::kMultiprocessors};
   }
   OperationPrice operator()(const strategies::Collective& collective) const {
     const CollectiveEstimate estimate = collectives.of(collective, process);
     return {.issue_ns = launch_ns(software.collective_launch),
             .duration_ns = nanoseconds(estimate.time),
-            .algorithm = estimate.algorithm};
+            .algorithm = estimate.algorithm,
+            .load = loads.add(port_load(collectives.load(collective, process), estimate.time, gpu))};
   }
   OperationPrice operator()(const strategies::Send& send) const {
-    return {.issue_ns = launch_ns(software.collective_launch), .duration_ns = nanoseconds(sends.of(send, process))};
+    const Seconds time = sends.of(send, process);
+    return {.issue_ns = launch_ns(software.collective_launch),
+            .duration_ns = nanoseconds(time),
+            .load = loads.add(port_load(sends.load(send, process), time, gpu))};
   }
   OperationPrice operator()(const strategies::Receive&) const {
     return {.issue_ns = launch_ns(software.collective_launch)};
@@ -208,14 +234,23 @@ Prices price_program(const strategies::Program& program, RankClasses classes, co
                      const strategies::Placement& placement, const strategies::TrainingSpec& training) {
   const hw_models::Network network(cluster, hw_models::known_to_nccl(software.nccl));
   KernelPrices kernels(gpu, program.ranks(), cluster.spec().node.gpus);
-  CollectivePrices collectives(program, classes, placement, network, ranks_by_gpu(program, cluster, placement));
+  CollectivePrices collectives(program, classes, cluster, placement, network,
+                               ranks_by_gpu(program, cluster, placement));
   SendPrices sends(program, classes, cluster, placement, network);
   Prices prices;
   prices.input_samples_per_ns = training.input_samples_per_s.value_or(0) * 1e-9;
   for (std::uint32_t process = 0; process < classes.size(); ++process) {
-    const Pricing pricing{
-        program, cluster.spec().nodes > 1,  cluster.spec().node.host_speed, software, kernels, collectives, sends,
-        process, classes.all[process].speed};
+    const Pricing pricing{program,
+                          cluster.spec().nodes > 1,
+                          cluster.spec().node.host_speed,
+                          software,
+                          kernels,
+                          collectives,
+                          sends,
+                          gpu,
+                          prices.loads,
+                          process,
+                          classes.all[process].speed};
     std::vector<std::vector<OperationPrice>> blocks;
     for (const strategies::Block& block : program.roles[classes.all[process].role].blocks) {
       blocks.push_back(price_block(block, pricing));
@@ -230,10 +265,11 @@ RankClasses folded_by_price(const strategies::Program& program, const RankClasse
                             const hw_models::Cluster& cluster, const hw_models::SoftwareSpec& software,
                             const strategies::Placement& placement) {
   const hw_models::Network network(cluster, hw_models::known_to_nccl(software.nccl));
-  CollectivePrices collectives(program, singles, placement, network, ranks_by_gpu(program, cluster, placement));
+  CollectivePrices collectives(program, singles, cluster, placement, network,
+                               ranks_by_gpu(program, cluster, placement));
   SendPrices sends(program, singles, cluster, placement, network);
   const std::vector<std::vector<Communication>> communications = distinct_communications(program);
-  std::map<std::vector<double>, std::uint32_t> numbers;
+  std::map<std::vector<double>, std::uint32_t> numbers;  // by times and loads
   std::vector<std::uint32_t> own(singles.size());
   for (std::uint32_t process = 0; process < singles.size(); ++process) {
     const RankClass& single = singles.all[process];
@@ -241,6 +277,9 @@ RankClasses folded_by_price(const strategies::Program& program, const RankClasse
     for (const Communication& each : communications[single.role]) {
       times.push_back(each.send ? sends.of(*each.send, process).value()
                                 : collectives.of(*each.collective, process).time.value());
+      const hw_models::WireLoad load =
+          each.send ? sends.load(*each.send, process) : collectives.load(*each.collective, process);
+      for (const Seconds busy : load.busy) times.push_back(busy.value());
     }
     const auto next = static_cast<std::uint32_t>(numbers.size());
     own[static_cast<std::size_t>(single.representative.value)] = numbers.try_emplace(times, next).first->second;

@@ -131,17 +131,17 @@ RankClasses classes_by_role(const Program& program) {
   return classes;
 }
 
-RankClasses single_ranks(const Program& program, std::optional<SlowGpu> slow) {
+RankClasses single_ranks(const Program& program, const std::vector<SlowGpu>& slow) {
   RankClasses classes;
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
     classes.all.push_back({program.role_of_rank[static_cast<std::size_t>(rank)], Rank{rank}, 1, 1});
   }
-  if (slow) {
-    if (slow->rank.value < 0 || slow->rank.value >= program.ranks()) {
-      throw std::invalid_argument("the slow rank " + std::to_string(slow->rank.value) + " is none of " +
+  for (const SlowGpu& each : slow) {
+    if (each.rank.value < 0 || each.rank.value >= program.ranks()) {
+      throw std::invalid_argument("the slow rank " + std::to_string(each.rank.value) + " is none of " +
                                   std::to_string(program.ranks()));
     }
-    classes.all[static_cast<std::size_t>(slow->rank.value)].speed = slow->speed;
+    classes.all[static_cast<std::size_t>(each.rank.value)].speed = each.speed;
   }
   std::ranges::stable_sort(classes.all, {}, &RankClass::role);
   classes.of_rank.resize(classes.size());

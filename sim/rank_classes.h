@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "strategies/program/program.h"
@@ -40,8 +39,8 @@ struct RankClasses {
 
 RankClasses classes_by_role(const strategies::Program& program);
 
-/// Throws std::invalid_argument when the slow rank is none of the program's.
-RankClasses single_ranks(const strategies::Program& program, std::optional<SlowGpu> slow = std::nullopt);
+/// Throws std::invalid_argument when a slow rank is none of the program's.
+RankClasses single_ranks(const strategies::Program& program, const std::vector<SlowGpu>& slow = {});
 
 /// `singles`: from single_ranks. `own`: by rank; ranks whose prices differ have different numbers.
 RankClasses folded(const strategies::Program& program, const RankClasses& singles,

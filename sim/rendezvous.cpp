@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -37,22 +38,33 @@ std::vector<std::uint32_t> processes_in_group(const Program& program, const Rank
   return processes;
 }
 
-/// processes[group][process]; empty where the process has no collective over the group.
-using GroupProcesses = std::vector<std::vector<std::vector<std::uint32_t>>>;
+constexpr auto kNoCrowd = std::numeric_limits<std::uint32_t>::max();
 
-GroupProcesses group_processes(const Program& program, const RankClasses& classes) {
-  GroupProcesses result(program.groups.size(), std::vector<std::vector<std::uint32_t>>(classes.size()));
+/// Who meets in the groups of every family. Processes that meet the same ones share a crowd: every rank of a large
+/// group by itself would list it otherwise.
+struct Crowds {
+  std::vector<std::vector<std::uint32_t>> processes;  ///< by crowd: ascending
+  std::vector<std::vector<std::uint32_t>> of;         ///< by group and process; kNoCrowd: no collective over it
+};
+
+Crowds find_crowds(const Program& program, const RankClasses& classes) {
+  Crowds crowds;
+  crowds.of.assign(program.groups.size(), std::vector<std::uint32_t>(classes.size(), kNoCrowd));
+  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers;
   for (std::uint32_t process = 0; process < classes.size(); ++process) {
     for (const strategies::Block& block : program.roles[classes.all[process].role].blocks) {
       for (const strategies::Operation& operation : block.operations) {
         const auto* collective = std::get_if<Collective>(&operation.work);
-        if (collective == nullptr || !result[collective->group.value][process].empty()) continue;
-        result[collective->group.value][process] =
-            processes_in_group(program, classes, process, program.groups[collective->group.value]);
+        if (collective == nullptr || crowds.of[collective->group.value][process] != kNoCrowd) continue;
+        const auto next = static_cast<std::uint32_t>(numbers.size());
+        const auto [known, is_new] = numbers.try_emplace(
+            processes_in_group(program, classes, process, program.groups[collective->group.value]), next);
+        if (is_new) crowds.processes.push_back(known->first);
+        crowds.of[collective->group.value][process] = known->second;
       }
     }
   }
-  return result;
+  return crowds;
 }
 
 Meeting meeting_of(const strategies::Operation& operation, const std::vector<bool>& joint) {
@@ -101,21 +113,32 @@ void Rendezvous::number_slots(const Program& program) {
     role_.resize(next, role);
   }
   duration_.resize(next);
+  awaited_of_.resize(next);
 }
 
 /// What can be met, found in a first pass over the operations; a second one connects.
 struct Rendezvous::Meeters {
   Meeters(const Program& program, const RankClasses& classes)
-      : in_group(group_processes(program, classes)), joint(program.groups.size()) {
+      : crowds(find_crowds(program, classes)), joint(program.groups.size()), met(program.groups.size()) {
     for (std::size_t g = 0; g < joint.size(); ++g) {
-      joint[g] = std::ranges::any_of(in_group[g], [](const auto& processes) { return processes.size() > 1; });
+      joint[g] = std::ranges::any_of(crowds.of[g], [this](std::uint32_t crowd) {
+        return crowd != kNoCrowd && crowds.processes[crowd].size() > 1;
+      });
+      met[g].resize(crowds.processes.size());
     }
     calls.resize(joint.size(), std::vector<std::vector<JointCall>>(classes.size()));
     connected.resize(joint.size(), std::vector<std::size_t>(classes.size()));
   }
 
-  GroupProcesses in_group;
+  /// The n-th collective of a crowd.
+  struct Met {
+    Awaited awaited;
+    std::int64_t duration_ns = 0;
+  };
+
+  Crowds crowds;
   std::vector<bool> joint;                                 ///< by group
+  std::vector<std::vector<std::vector<Met>>> met;          ///< by group and crowd
   std::vector<std::pair<MessageKey, Slot>> sends;          ///< sorted
   std::vector<std::vector<std::vector<JointCall>>> calls;  ///< by group and process
   std::vector<std::vector<std::size_t>> connected;         ///< by group and process: how many of `calls`
@@ -147,44 +170,53 @@ Rendezvous::Rendezvous(const Program& program, const Prices& prices) {
 
 void Rendezvous::connect(const Program& program, const RankClasses& classes, Meeters& meeters) {
   for_each_operation(
-      program, classes, [&](std::uint32_t process, std::uint32_t, const strategies::Action& action, std::uint32_t i) {
+      program, classes,
+      [&](std::uint32_t process, std::uint32_t index, const strategies::Action& action, std::uint32_t i) {
         if (meeting(roles_[process], action.block, i) == Meeting::kNone) return;
-        first_awaited_.push_back(awaited_.size());
         const strategies::Block& block = program.roles[roles_[process]].blocks[action.block];
         if (const auto* receive = std::get_if<Receive>(&block.operations[i].work)) {
           const strategies::Rank peer = program.peer(classes.all[process].representative, receive->virtual_stage);
           const std::uint32_t sender = classes.of_rank[static_cast<std::size_t>(peer.value)];
-          connect_receive(meeters, {sender, action.microbatch, receive->virtual_stage, block.virtual_stage,
-                                    static_cast<int>(receive->payload)});
+          awaited_of_[slot(process, index, action.block, i)] = {awaited_.size(), 1};
+          awaited_.push_back(sender_of(meeters, {sender, action.microbatch, receive->virtual_stage, block.virtual_stage,
+                                                 static_cast<int>(receive->payload)}));
         } else if (const auto* collective = std::get_if<Collective>(&block.operations[i].work)) {
           connect_joint(program, meeters, process, collective->group.value);
         }
       });
-  first_awaited_.push_back(awaited_.size());
 }
 
-void Rendezvous::connect_receive(const Meeters& meeters, const MessageKey& key) {
+Slot Rendezvous::sender_of(const Meeters& meeters, const MessageKey& key) const {
   const auto found = std::ranges::lower_bound(meeters.sends, key, {}, &std::pair<MessageKey, Slot>::first);
   if (found == meeters.sends.end() || found->first != key) {
     throw std::invalid_argument("nobody sends microbatch " + std::to_string(std::get<1>(key)) + " from virtual stage " +
                                 std::to_string(std::get<2>(key)) + " to " + std::to_string(std::get<3>(key)));
   }
-  awaited_.push_back(found->second);
+  return found->second;
 }
 
 /// The n-th collective of a process over a group meets the n-th of each other process in it.
 void Rendezvous::connect_joint(const Program& program, Meeters& meeters, std::uint32_t process, std::uint32_t group) {
   const std::size_t nth = meeters.connected[group][process]++;
-  std::int64_t& longest = duration_[meeters.calls[group][process][nth].slot];
-  for (const std::uint32_t member : meeters.in_group[group][process]) {
-    const std::vector<JointCall>& calls = meeters.calls[group][member];
-    if (nth >= calls.size()) {
-      throw std::invalid_argument("role " + program.roles[roles_[member]].name + " misses collective " +
-                                  std::to_string(nth) + " of group " + program.groups[group].name);
+  const std::uint32_t crowd = meeters.crowds.of[group][process];
+  std::vector<Meeters::Met>& met = meeters.met[group][crowd];
+  if (nth == met.size()) {
+    const std::vector<std::uint32_t>& members = meeters.crowds.processes[crowd];
+    Meeters::Met& next = met.emplace_back();
+    next.awaited = {awaited_.size(), static_cast<std::uint32_t>(members.size())};
+    for (const std::uint32_t member : members) {
+      const std::vector<JointCall>& calls = meeters.calls[group][member];
+      if (nth >= calls.size()) {
+        throw std::invalid_argument("role " + program.roles[roles_[member]].name + " misses collective " +
+                                    std::to_string(nth) + " of group " + program.groups[group].name);
+      }
+      awaited_.push_back(calls[nth].slot);
+      next.duration_ns = std::max(next.duration_ns, calls[nth].duration_ns);
     }
-    awaited_.push_back(calls[nth].slot);
-    longest = std::max(longest, calls[nth].duration_ns);
   }
+  const Slot own = meeters.calls[group][process][nth].slot;
+  awaited_of_[own] = met[nth].awaited;
+  duration_[own] = met[nth].duration_ns;
 }
 
 std::int64_t input_ready_ns(const Prices& prices, std::int64_t samples) {

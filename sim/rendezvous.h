@@ -38,7 +38,7 @@ class Rendezvous {
   }
   /// Slots of the operations this one waits for. Receive: its send. Joint: all of them, its own included.
   std::span<const Slot> awaited(Slot slot) const {
-    return {awaited_.data() + first_awaited_[slot], awaited_.data() + first_awaited_[slot + 1]};
+    return {awaited_.data() + awaited_of_[slot].first, awaited_of_[slot].count};
   }
   /// The role whose operation it is.
   std::uint32_t role(Slot slot) const { return role_[slot]; }
@@ -52,11 +52,16 @@ class Rendezvous {
     std::vector<std::uint32_t> index;  ///< by operation: how many meeting operations precede it
     std::uint32_t count = 0;
   };
+  /// Where in awaited_; the members of a joint collective share one list.
+  struct Awaited {
+    std::size_t first = 0;
+    std::uint32_t count = 0;
+  };
   struct Meeters;
   /// (process that sends, microbatch, from, to, payload)
   using MessageKey = std::tuple<std::uint32_t, int, int, int, int>;
   void connect(const strategies::Program& program, const RankClasses& classes, Meeters& meeters);
-  void connect_receive(const Meeters& meeters, const MessageKey& key);
+  Slot sender_of(const Meeters& meeters, const MessageKey& key) const;
   void connect_joint(const strategies::Program& program, Meeters& meeters, std::uint32_t process, std::uint32_t group);
   void number_meetings(const strategies::Program& program, const std::vector<bool>& joint);
   void number_slots(const strategies::Program& program);
@@ -66,7 +71,7 @@ class Rendezvous {
   std::vector<std::uint32_t> roles_;                ///< by process
   std::vector<std::uint32_t> role_;                 ///< by slot
   std::vector<Slot> awaited_;
-  std::vector<std::size_t> first_awaited_;  ///< by slot, one more than slots
+  std::vector<Awaited> awaited_of_;  ///< by slot
   std::vector<std::int64_t> duration_;
 };
 

@@ -33,8 +33,9 @@ const char* name(TimeKind kind);  ///< JSON key: "compute", "recompute", ..., "e
 using Breakdown = std::array<std::int64_t, kTimeKinds>;  ///< nanoseconds
 
 struct ClassResult {
-  std::int64_t step_end_ns = 0;  ///< end of its last operation in the last step
-  Breakdown breakdown{};         ///< of one steady step; sums to StepResult::step_ns
+  std::int64_t step_end_ns = 0;    ///< end of its last operation in the last step
+  Breakdown breakdown{};           ///< of one steady step; sums to StepResult::step_ns
+  std::int64_t contention_ns = 0;  ///< what of the breakdown was lost to sharing ports and multiprocessors
 };
 
 struct StepResult {
@@ -42,6 +43,7 @@ struct StepResult {
   RankClasses classes;
   std::vector<ClassResult> of_class;
   Breakdown mean{};                                  ///< over ranks, sums to step_ns
+  std::int64_t contention_ns = 0;                    ///< mean over ranks
   std::vector<strategies::OperationRecord> records;  ///< of the last step, one representative per class; if asked for
 };
 

@@ -17,8 +17,7 @@ StepResult simulate_operations(const strategies::Program& program, const Prices&
                                const StepOptions& options = {},
                                const strategies::LaneEngines& engines = strategies::independent_lanes());
 
-/// Block by block: a block that meets the same lane state again is not simulated again. Equal to the reference to
-/// the nanosecond.
-StepResult simulate_blocks(const strategies::Program& program, const Prices& prices, const StepOptions& options = {});
+/// Lane by lane, consecutive kernels at once. Equal to the reference to the nanosecond.
+StepResult simulate_lanes(const strategies::Program& program, const Prices& prices, const StepOptions& options = {});
 
 }  // namespace sim

@@ -20,7 +20,7 @@ namespace {
 double step_seconds(const Scenario& scenario) {
   const strategies::Program program =
       strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
-  return static_cast<double>(simulate_scenario(scenario, program).step_ns) * 1e-9;
+  return static_cast<double>(simulate_scenario(scenario, program, place_job(scenario, program)).step_ns) * 1e-9;
 }
 
 /// The step if replicas reduced after the backward instead of beside it, or the reverse. One bucket for all gradients

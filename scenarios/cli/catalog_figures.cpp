@@ -244,6 +244,12 @@ std::vector<Figure> figures(const hw_models::FabricSpec& fabric) {
   if (fabric.kind == hw_models::FabricKind::kNone) return rows.take();
   rows.add("nodes per unit", "nodes_per_unit", fabric.nodes_per_unit);
   rows.add("oversubscription", "oversubscription", fabric.oversubscription);
+  if (fabric.units_per_pod > 0) {
+    rows.add("units per pod", "units_per_pod", fabric.units_per_pod);
+    rows.add("spine oversubscription", "spine_oversubscription", fabric.spine_oversubscription);
+  }
+  if (fabric.planes > 1) rows.add("planes", "planes", fabric.planes);
+  if (fabric.uplinks > 0) rows.add("uplinks of a leaf", "uplinks", fabric.uplinks);
   rows.add("efficiency", "efficiency", fabric.efficiency);
   rows.add("switch latency", "switch_latency", fabric.switch_latency);
   rows.add("endpoint latency", "endpoint_latency", fabric.endpoint_latency);

@@ -33,6 +33,9 @@ int run_simulate(const std::vector<std::string>& arguments) {
   const Scenario scenario = load(given);
   const bool trace = given.given.count("trace") > 0;
   const Prediction prediction = predict(scenario, {.records = trace, .unfolded = given.given["unfolded"].as<bool>()});
+  if (!given.json && !given.quiet) {
+    for (const std::string& warning : prediction.placement.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  }
   if (trace) {
     const std::string path = given.given["trace"].as<std::string>();
     write_file(path, trace_json(prediction));

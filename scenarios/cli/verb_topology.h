@@ -1,4 +1,4 @@
-// trainyard topology: a server's own description of its PCIe tree and links.
+// trainyard topology: a server's own description of its PCIe tree and links, or the network of a scenario's cluster.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ constexpr std::array<Verb, 9> kVerbs{{
     {"validate", "predict, run for real and compare, operation by operation", run_validate},
     {"accuracy", "predictions against published measured runs", run_accuracy},
     {"collectives", "NCCL's collectives on a cluster, beside measured ones", run_collectives},
-    {"topology", "a server as NCCL or nvidia-smi describes it", run_topology},
+    {"topology", "a server as NCCL or nvidia-smi describes it; where a plan's groups lie", run_topology},
     {"catalog", "what is known: GPUs, nodes, fabrics, software, models, schedules", run_catalog},
 }};
 

@@ -38,7 +38,10 @@ Machine::Machine(const ClusterSpec& cluster, int gpus, const CollectiveOptions& 
   system_.nvls = system_.nvls && options.nvls;
   system_.sharp = options.sharp;
   ClusterSpec free = cluster;
+  free.fabric.spine_oversubscription = 1;
+  spines_limit_ = layout_of(free, gpus).inter > layout_.inter;
   free.fabric.oversubscription = 1;
+  free.fabric.hash_seed.reset();
   free_ = layout_of(free, gpus);
   free.node.pcie_bandwidth = hw_models::BytesPerSecond(1e18);
   slots_limit_ = layout_of(free, gpus).inter > free_.inter;
@@ -51,6 +54,7 @@ NcclEstimate Machine::estimate(const CollectiveTest& test, std::int64_t bytes) c
 }
 
 std::string Machine::network_bottleneck() const {
+  if (spines_limit_) return "spine uplink";
   if (free_.inter > layout_.inter) return "leaf uplink";
   return slots_limit_ ? "PCIe" : "NIC";
 }

@@ -26,7 +26,7 @@ class Machine {
   int ranks() const { return layout_.ranks; }
   bool one_domain() const { return layout_.domains == 1; }
   hw_models::NcclEstimate estimate(const CollectiveTest& test, std::int64_t bytes) const;
-  /// "NVLink", "xGMI", "PCIe", "NIC" or "leaf uplink": what limits the rate of `estimate`.
+  /// "NVLink", "xGMI", "PCIe", "NIC", "leaf uplink" or "spine uplink": what limits the rate of `estimate`.
   std::string bottleneck(const hw_models::NcclEstimate& estimate) const;
   /// For fitting.
   void set_corrections(const hw_models::NodeCorrection& node, const hw_models::FabricCorrection& fabric);
@@ -38,8 +38,8 @@ class Machine {
   hw_models::ClusterSpec spec_;
   CollectiveOptions options_;
   hw_models::NcclSystem system_;
-  hw_models::GroupLayout layout_, free_;  ///< free_: without oversubscription and with unlimited PCIe slots
-  bool slots_limit_ = false;
+  hw_models::GroupLayout layout_, free_;  ///< free_: without oversubscription and collisions
+  bool slots_limit_ = false, spines_limit_ = false;
 };
 
 }  // namespace scenarios

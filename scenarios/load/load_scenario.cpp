@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
+#include "hw_models/cluster_check.h"
 #include "scenarios/load/read_file.h"
 #include "scenarios/load/sections.h"
 #include "scenarios/user_words.h"
@@ -50,7 +52,9 @@ struct Sections {
   std::optional<strategies::TrainingSpec> training;
   std::optional<ClusterSection> cluster;
   std::optional<strategies::PlanSpec> plan;
-  std::optional<Faults> faults;
+  std::optional<PlacementSection> placement;
+  strategies::PlacementChoice seats;  ///< from `placement`, once the cluster and the ranks are known
+  std::optional<FaultsSection> faults;
   std::optional<SoftwareStack> software;
   std::optional<ExecuteSection> execute;
 };
@@ -68,6 +72,7 @@ Sections read_sections(const Value& root, Reading& reading) {
   if (!reader.has("cluster")) reader.missing("cluster", "write cluster: {node: dgx-h100, nodes: 1}");
   if (const auto value = reader.value("plan")) sections.plan = read_plan(*value, reading);
   if (!reader.has("plan")) reader.missing("plan", "write plan: {tensor: 8}");
+  if (const auto value = reader.value("placement")) sections.placement = read_placement(*value, reading);
   if (const auto value = reader.value("faults")) sections.faults = read_faults(*value, reading);
   if (const auto value = reader.value("execute")) {
     sections.execute = read_execute(*value, reading);
@@ -135,31 +140,47 @@ void check_activation_size(const Value& root, const Sections& sections, Diagnost
                     "use a smaller micro_batch or sequence_length");
 }
 
-/// Warns of a slow GPU: the prediction is not that of a sound cluster.
-void check_faults(const Value& root, const Sections& sections, Diagnostics& diagnostics) {
-  if (!sections.faults || !sections.faults->slow_gpu || !sections.cluster) return;
-  const sim::SlowGpu& slow = *sections.faults->slow_gpu;
-  const int ranks = sections.cluster->cluster.nodes * sections.cluster->cluster.node.gpus;
-  if (slow.rank.value >= ranks) {
-    diagnostics.error(place_of(root, "faults.slow_gpu.rank"),
-                      fmt::format("there is no rank {} among {} ranks", slow.rank.value, ranks),
-                      fmt::format("use 0 to {}", ranks - 1));
-  } else if (slow.speed < 1) {
-    diagnostics.warning(place_of(root, "faults.slow_gpu"),
-                        fmt::format("rank {} computes at {:g} of the others' speed", slow.rank.value, slow.speed),
-                        "remove 'faults' to see what a sound cluster does");
+/// A thin link is a warning, one that the cluster does not have an error.
+void check_thin_link(const Value& root, const Sections& sections, Diagnostics& diagnostics) {
+  if (!sections.faults || !sections.faults->faults.thin_link || !sections.cluster) return;
+  const hw_models::ThinLink& thin = *sections.faults->faults.thin_link;
+  hw_models::ClusterSpec faulty = sections.cluster->cluster;
+  faulty.thin_link = thin;
+  try {
+    hw_models::check(faulty);
+  } catch (const std::invalid_argument& problem) {  // "thin_link.leaf: what is wrong"
+    const std::string text = problem.what();
+    const std::size_t colon = text.find(": ");
+    diagnostics.error(place_of(root, "faults." + text.substr(0, colon)), text.substr(colon + 2));
+    return;
   }
+  if (thin.factor == 1) return;
+  diagnostics.warning(
+      place_of(root, "faults.thin_link"),
+      fmt::format("{} {} at {:g} of the bandwidth",
+                  thin.at == hw_models::ThinLink::At::kLeaf ? "the uplinks of leaf" : "the NICs of node", thin.index,
+                  thin.factor),
+      "remove 'faults' to see what a sound cluster does");
 }
 
 /// Checks that need more than one section.
-void check_together(const Value& root, Sections& sections, Diagnostics& diagnostics) {
+void check_together(const Value& root, Sections& sections, Reading& reading) {
+  Diagnostics& diagnostics = reading.diagnostics;
   if (sections.plan && sections.cluster) {
     complete_plan(root, sections.cluster->cluster, *sections.plan, diagnostics);
+    if (sections.placement && !diagnostics.has_errors()) {
+      const hw_models::ClusterSpec& cluster = sections.cluster->cluster;
+      const auto seats = complete_placement(*sections.placement, cluster, sections.plan->ranks(), reading);
+      sections.seats = seats.value_or(strategies::PlacementChoice{});
+    }
   }
   if (sections.training && sections.cluster) {
     check_precision(root, sections.training->precision, sections.cluster->gpu, diagnostics);
   }
-  check_faults(root, sections, diagnostics);
+  if (sections.faults && sections.cluster) {
+    check_faults(*sections.faults, sections.cluster->cluster, sections.seats, diagnostics);
+  }
+  check_thin_link(root, sections, diagnostics);
   if (!sections.model || !sections.training || !sections.plan) return;
   // Without a known number of replicas the rest of the plan is still worth checking.
   const bool replicas_known = sections.plan->data > 0;
@@ -203,7 +224,7 @@ std::optional<Scenario> read_scenario(const std::string& text, const std::filesy
   root = without_later_sections(with_overrides(*root, overrides, diagnostics), diagnostics);
   Reading reading{catalog, folder, diagnostics, ""};
   Sections sections = read_sections(*root, reading);
-  check_together(*root, sections, diagnostics);
+  check_together(*root, sections, reading);
   other_files = reading.other_files;
   if (diagnostics.has_errors() || !other_files.empty()) return std::nullopt;
   return Scenario{.name = std::filesystem::path(diagnostics.file()).filename().string(),
@@ -213,7 +234,8 @@ std::optional<Scenario> read_scenario(const std::string& text, const std::filesy
                   .cluster = sections.cluster.value().cluster,
                   .gpu = sections.cluster->gpu,
                   .price = sections.cluster->price,
-                  .faults = sections.faults.value_or(Faults{}),
+                  .placement = sections.seats,
+                  .faults = sections.faults.value_or(FaultsSection{}).faults,
                   .software = sections.software.value(),
                   .execute = sections.execute.value_or(ExecuteSection{}).spec,
                   .warnings = diagnostics.warnings()};

@@ -67,6 +67,22 @@ TimeKind largest_loss(const Prediction& prediction) {
   return worst;
 }
 
+/// " (rank 5 computes at 0.8 of the others' speed, NIC 2 of node 3 is dead)"; empty without faults.
+std::string faults_text(const Faults& faults) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> texts;
+  for (const sim::SlowGpu& slow : faults.slow_gpus) {
+    texts.push_back(fmt::format("rank {} computes at {:g} of the others' speed", slow.rank.value, slow.speed));
+  }
+  for (const hw_models::DeadNic& dead : faults.dead_nics) {
+    texts.push_back(fmt::format("NIC {} of node {} is dead", dead.nic, dead.node));
+  }
+  if (texts.empty()) return "";
+  const std::size_t more = texts.size() - std::min(texts.size(), kMost);
+  texts.resize(texts.size() - more);
+  return fmt::format(" ({}{})", fmt::join(texts, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 }  // namespace
 
 Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& prediction) {
@@ -82,10 +98,7 @@ Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& predictio
   const TimeKind worst = starved(scenario, prediction) ? TimeKind::kDataStall : largest_loss(prediction);
   bottleneck.name = sim::name(worst);
   bottleneck.advice = advice_against(worst, scenario);
-  if (worst == TimeKind::kStraggler && scenario.faults.slow_gpu) {
-    const sim::SlowGpu& slow = *scenario.faults.slow_gpu;
-    bottleneck.advice += fmt::format(" (rank {} computes at {:g} of the others' speed)", slow.rank.value, slow.speed);
-  }
+  if (worst == TimeKind::kStraggler) bottleneck.advice += faults_text(scenario.faults);
   return bottleneck;
 }
 

@@ -1,3 +1,4 @@
+#include "scenarios/predict/placement_warnings.h"
 #include "scenarios/predict/prediction.h"
 #include "strategies/build_program.h"
 #include "strategies/program/fingerprint.h"
@@ -44,10 +45,26 @@ StepPrediction predict_step(const Scenario& scenario, const strategies::Program&
   step.peak_tflops = peak * 1e-12;
   step.dtype = hw_models::info(scenario.training.precision).name;
   step.breakdown_ns = result.mean;
+  step.contention_ns = result.contention_ns;
   return step;
 }
 
+std::optional<FaultCost> predict_faults(const Scenario& scenario, const strategies::Program& program, double step_s) {
+  if (!scenario.faults.any()) return std::nullopt;
+  const double sound_s = static_cast<double>(sound_step_ns(scenario, program)) * 1e-9;
+  return FaultCost{.sound_step_s = sound_s, .cost_s = step_s - sound_s};
+}
+
 }  // namespace
+
+PlacementPrediction predict_placement(const Scenario& scenario, const strategies::Program& program,
+                                      const PlacedJob& job) {
+  PlacementPrediction placement;
+  placement.rule = scenario.placement.rule;
+  placement.families = strategies::spread_families(program, job.placement, job.cluster);
+  placement.warnings = placement_warnings(scenario, program, job, placement.families);
+  return placement;
+}
 
 Prediction predict(const Scenario& scenario, const SimulationChoice& choice) {
   Prediction prediction;
@@ -58,8 +75,16 @@ Prediction predict(const Scenario& scenario, const SimulationChoice& choice) {
   const strategies::Program& program = prediction.program;
   prediction.fingerprint = strategies::fingerprint(program);
   prediction.gpus = program.ranks();
-  prediction.result = simulate_scenario(scenario, program, choice);
+  const PlacedJob job = place_job(scenario, program);
+  prediction.placement = predict_placement(scenario, program, job);
+  const std::vector<std::string>& found = prediction.placement.warnings;
+  prediction.warnings.insert(prediction.warnings.end(), found.begin(), found.end());
+  prediction.result = simulate_scenario(scenario, program, job, choice);
+  if (std::string text = routing_warning(scenario, program, job, prediction.result.step_ns); !text.empty()) {
+    prediction.warnings.push_back(std::move(text));
+  }
   prediction.step = predict_step(scenario, program, prediction.result);
+  prediction.faults = predict_faults(scenario, program, prediction.step.time_s);
   prediction.memory = predict_memory(scenario, program);
   prediction.run = predict_run(scenario, prediction.step, prediction.gpus);
   prediction.band = predict_band(prediction.step.time_s);

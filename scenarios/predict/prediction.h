@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/predict/simulate_scenario.h"
 #include "scenarios/scenario.h"
 #include "sim/step_result.h"
+#include "strategies/placement/group_spread.h"
 #include "strategies/program/program.h"
 
 namespace scenarios {
@@ -24,6 +26,7 @@ struct StepPrediction {
   double peak_tflops = 0;
   std::string dtype;
   sim::Breakdown breakdown_ns{};
+  std::int64_t contention_ns = 0;  ///< what of the breakdown was lost to sharing ports and multiprocessors
 };
 
 struct StageMemory {
@@ -69,6 +72,19 @@ struct Bottleneck {
   std::string advice;
 };
 
+/// Where the job's groups lie.
+struct PlacementPrediction {
+  std::string rule;  ///< "packed", "rail" or the file of the seats
+  std::vector<strategies::FamilySpread> families;
+  std::vector<std::string> warnings;
+};
+
+/// What the scenario's faults cost.
+struct FaultCost {
+  double sound_step_s = 0;  ///< of a sound cluster
+  double cost_s = 0;        ///< of the step beyond that
+};
+
 struct Prediction {
   std::string scenario, fingerprint;
   int gpus = 0;
@@ -77,7 +93,9 @@ struct Prediction {
   RunPrediction run;
   Band band;
   Bottleneck bottleneck;
-  std::vector<std::string> warnings;
+  PlacementPrediction placement;
+  std::optional<FaultCost> faults;
+  std::vector<std::string> warnings;  ///< the scenario's, then the placement's
   strategies::Program program;
   sim::StepResult result;  ///< with records when asked for
 };
@@ -86,6 +104,8 @@ Prediction predict(const Scenario& scenario, const SimulationChoice& choice = {}
 
 /// Memory alone, without pricing or simulating the step.
 MemoryPrediction predict_memory(const Scenario& scenario, const strategies::Program& program);
+PlacementPrediction predict_placement(const Scenario& scenario, const strategies::Program& program,
+                                      const PlacedJob& job);
 RunPrediction predict_run(const Scenario& scenario, const StepPrediction& step, int gpus);
 Band predict_band(double step_s);
 Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& prediction);

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "executor/cpu/run_rank.h"
-#include "hw_models/cluster.h"
 #include "scenarios/load/diagnostics.h"
 #include "sim/price_program.h"
 #include "sim/rank_classes.h"
 #include "sim/step_simulation.h"
-#include "strategies/placement/placement.h"
+#include "sim/uplink_collisions.h"
 
 namespace scenarios {
 namespace {
@@ -63,23 +62,27 @@ void check_size(const Scenario& scenario, const strategies::Program& program, co
                   scenario.name, classes.size(), operations));
 }
 
-/// Without faults the ranks of a role count as alike, the slowest of them for all.
-sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program,
-                            const hw_models::Cluster& cluster, const strategies::Placement& placement, bool unfolded) {
-  if (!unfolded && !scenario.faults.slow_gpu) return sim::classes_by_role(program);
-  sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpu);
+/// Whether something sets ranks of one role apart that would be alike.
+bool unlike(const Scenario& scenario) {
+  return scenario.faults.any() || scenario.placement.listed() || scenario.cluster.fabric.hash_seed;
+}
+
+sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
+                            const SimulationChoice& choice) {
+  if (!choice.unfolded && !choice.split && !unlike(scenario)) return sim::classes_by_role(program);
+  sim::RankClasses singles = sim::single_ranks(program, scenario.faults.slow_gpus);
   sim::RankClasses classes =
-      unfolded ? singles : sim::folded_by_price(program, singles, cluster, scenario.software.prices, placement);
+      choice.unfolded ? singles
+                      : sim::folded_by_price(program, singles, job.cluster, scenario.software.prices, job.placement);
   check_size(scenario, program, classes);
   return classes;
 }
 
-sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program, bool unfolded) {
-  const hw_models::Cluster cluster(scenario.cluster);
-  const strategies::Placement placement = strategies::place(program);
+sim::Prices price_scenario(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
+                           const SimulationChoice& choice) {
   try {
-    return sim::price_program(program, classes_of(scenario, program, cluster, placement, unfolded), cluster,
-                              scenario.gpu, scenario.software.prices, placement, scenario.training);
+    return sim::price_program(program, classes_of(scenario, program, job, choice), job.cluster, scenario.gpu,
+                              scenario.software.prices, job.placement, scenario.training);
   } catch (const std::invalid_argument& problem) {  // program and placement are ours: the sizes and rates are not
     throw InputError(fmt::format("{}: error: {}\n  {}\n", scenario.name, problem.what(), kAdvice));
   }
@@ -102,14 +105,37 @@ void check_duration(const Scenario& scenario, const strategies::Program& program
 
 }  // namespace
 
-sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program,
+sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
                                   const SimulationChoice& choice) {
-  const sim::Prices prices = price_scenario(scenario, program, choice.unfolded);
+  const sim::Prices prices = price_scenario(scenario, program, job, choice);
   check_duration(scenario, program, prices);
   const sim::StepOptions options{.steps = 2, .records = choice.records};
   const std::optional<strategies::LaneEngines> engines = shared_engines(scenario.software);
   return engines ? sim::simulate_operations(program, prices, options, *engines)
-                 : sim::simulate_blocks(program, prices, options);
+                 : sim::simulate_lanes(program, prices, options);
+}
+
+std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program) {
+  Scenario sound = scenario;
+  sound.faults = {};
+  return simulate_scenario(sound, program, place_job(sound, program), {.split = true}).step_ns;
+}
+
+std::string routing_warning(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
+                            std::int64_t step_ns) {
+  if (!scenario.cluster.fabric.hash_seed) return "";
+  std::string flows;
+  for (const auto& worst : sim::uplink_collisions(program, job.cluster, job.placement)) {
+    if (worst.flows > 1) flows += fmt::format("{}{} {}", flows.empty() ? "" : ", ", worst.family, worst.flows);
+  }
+  Scenario balanced = scenario;
+  balanced.cluster.fabric.hash_seed.reset();
+  const std::int64_t balanced_ns =
+      simulate_scenario(balanced, program, place_job(balanced, program), {.split = true}).step_ns;
+  return fmt::format("hashed routing, seed {}: {}; the step takes {:.3f} times as long as with balanced routing",
+                     *scenario.cluster.fabric.hash_seed,
+                     flows.empty() ? "no flows share an uplink" : "flows on the worst uplink: " + flows,
+                     static_cast<double>(step_ns) / static_cast<double>(balanced_ns));
 }
 
 }  // namespace scenarios

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/placement_report.h"
 #include "scenarios/report/prediction_text.h"
 
 namespace scenarios {
@@ -23,7 +24,8 @@ Json step_json(const StepPrediction& step) {
           {"flops_convention", step.flops_convention},
           {"peak_tflops", step.peak_tflops},
           {"dtype", step.dtype},
-          {"breakdown_s", breakdown}};
+          {"breakdown_s", breakdown},
+          {"contention_s", static_cast<double>(step.contention_ns) * 1e-9}};
 }
 
 Json memory_object(const MemoryPrediction& memory) {
@@ -45,6 +47,11 @@ Json memory_object(const MemoryPrediction& memory) {
           {"peak_allocated_bytes", memory.peak_allocated_bytes},
           {"device_bytes", memory.device_bytes},
           {"stages", stages}};
+}
+
+Json faults_json(const std::optional<FaultCost>& faults) {
+  if (!faults) return nullptr;
+  return {{"sound_step_s", faults->sound_step_s}, {"cost_s", faults->cost_s}};
 }
 
 }  // namespace
@@ -71,6 +78,8 @@ std::string prediction_json(const Prediction& p) {
         {"problem", p.bottleneck.problem},
         {"figures", p.bottleneck.figures},
         {"advice", p.bottleneck.advice}}},
+      {"placement", placement_json(p.placement)},
+      {"faults", faults_json(p.faults)},
       {"warnings", p.warnings}};
   return json.dump(2) + "\n";
 }

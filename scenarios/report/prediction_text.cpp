@@ -66,6 +66,7 @@ std::string plan_text(const Scenario& scenario) {
   constexpr std::string_view kRecompute[] = {"", ", selective recompute", ", full recompute"};
   text += kRecompute[static_cast<std::size_t>(plan.recompute)];
   if (plan.zero > 0) text += fmt::format(", ZeRO {}", plan.zero);
+  if (scenario.placement.rule != "packed") text += ", placement " + scenario.placement.rule;
   return text;
 }
 
@@ -83,6 +84,12 @@ std::string head_text(const Scenario& scenario, const Prediction& prediction) {
   rows.push_back({"step", seconds_text(step.time_s)});
   rows.push_back({"", fmt::format("{} to {}: {}", seconds_text(prediction.band.step_low_s),
                                   seconds_text(prediction.band.step_high_s), prediction.band.basis)});
+  if (prediction.faults) {
+    const FaultCost& faults = *prediction.faults;
+    rows.push_back(
+        {"faults", fmt::format("cost {} of it ({:+.1f} %): {} on a sound cluster", seconds_text(faults.cost_s),
+                               100 * faults.cost_s / faults.sound_step_s, seconds_text(faults.sound_step_s))});
+  }
   rows.push_back({"throughput", fmt::format("{} tokens/s, {} tokens/s per GPU", grouped(step.tokens_per_s),
                                             grouped(step.tokens_per_s_per_gpu))});
   rows.push_back(
@@ -106,7 +113,12 @@ std::string breakdown_text(const Prediction& prediction) {
                     fmt::format("{:>11}", seconds_text(ns * 1e-9)),
                     std::string(static_cast<std::size_t>(std::lround(share * kBarWidth)), '#')});
   }
-  return "Where a GPU's step goes (mean over ranks)\n" + table(rows);
+  std::string text = "Where a GPU's step goes (mean over ranks)\n" + table(rows);
+  const auto lost = static_cast<double>(prediction.step.contention_ns);
+  if (lost / total < 0.0005) return text;
+  return text +
+         fmt::format("  of it {:.1f} %, {}, lost to contention: transfers sharing ports, kernels slowed by them\n",
+                     100 * lost / total, seconds_text(lost * 1e-9));
 }
 
 std::string run_text(const Prediction& prediction) {

@@ -104,7 +104,7 @@ void SimulateBlocks(benchmark::State& state) {
   const strategies::Program program = pipeline(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
   const sim::Prices prices = prices_of(program, sim::classes_by_role(program));
   for ([[maybe_unused]] const auto _ : state) {
-    benchmark::DoNotOptimize(sim::simulate_blocks(program, prices).step_ns);
+    benchmark::DoNotOptimize(sim::simulate_lanes(program, prices).step_ns);
   }
 }
 BENCHMARK(SimulateBlocks)->Args({16, 64})->Args({64, 512})->Unit(benchmark::kMillisecond);
@@ -138,7 +138,7 @@ void SimulateUnfolded(benchmark::State& state) {
   for ([[maybe_unused]] const auto _ : state) {
     const strategies::Program program = strategies::build_program(model, training, plan, {});
     const sim::Prices prices = prices_of(program, sim::single_ranks(program));
-    benchmark::DoNotOptimize(sim::simulate_blocks(program, prices).step_ns);
+    benchmark::DoNotOptimize(sim::simulate_lanes(program, prices).step_ns);
   }
 }
 BENCHMARK(SimulateUnfolded)->Unit(benchmark::kMillisecond);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {
@@ -44,6 +44,36 @@ const std::vector<Contradiction>& contradictions() {
        [](ClusterSpec& s) {
          s.node.scale_up = ScaleUpKind::kPairs;
          s.node.gpus = 7;
+       }},
+      {"fabric.units_per_pod", [](ClusterSpec& s) { s.fabric.units_per_pod = -1; }},
+      {"fabric.spine_oversubscription", [](ClusterSpec& s) { s.fabric.spine_oversubscription = 0.5; }},
+      {"fabric.spine_oversubscription", [](ClusterSpec& s) { s.fabric.spine_oversubscription = 2; }},
+      {"fabric.planes", [](ClusterSpec& s) { s.fabric.planes = 0; }},
+      {"fabric.uplinks", [](ClusterSpec& s) { s.fabric.uplinks = -1; }},
+      {"thin_link.leaf",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 8, 0.5};
+       }},
+      {"thin_link.leaf",
+       [](ClusterSpec& s) {
+         s.fabric.kind = FabricKind::kFatTree;  // one leaf, no spine
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 0, 0.5};
+       }},
+      {"thin_link.node",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kNode, 2, 0.5};
+       }},
+      {"thin_link.factor",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kNode, 1, 0};
+       }},
+      {"thin_link.factor",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 1, 0};
+       }},
+      {"thin_link.factor",
+       [](ClusterSpec& s) {
+         s.thin_link = ThinLink{ThinLink::At::kLeaf, 1, 1.5};
        }},
       {"node.nics", [](ClusterSpec& s) { s.node.nics = 0; }},
       {"node.nics", [](ClusterSpec& s) { s.node.nics = -1; }},
@@ -94,6 +124,31 @@ const std::vector<Contradiction>& contradictions() {
       {"fabric.switch_latency", [](ClusterSpec& s) { s.fabric.switch_latency = Seconds(-1); }},
       {"fabric.endpoint_latency", [](ClusterSpec& s) { s.fabric.endpoint_latency = Seconds(-1); }},
       {"fabric.jitter", [](ClusterSpec& s) { s.fabric.jitter = Seconds(-1); }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s.dead_nics = {{2, 0}};
+       }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s.dead_nics = {{0, 8}};
+       }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s.dead_nics = {{-1, 0}};
+       }},
+      {"dead_nics",
+       [](ClusterSpec& s) {
+         s = examples::pcie_box(2);
+         s.dead_nics = {{1, 0}};
+       }},
+      {"chosen_nics",
+       [](ClusterSpec& s) {
+         s.chosen_nics = {{16, 0}};
+       }},
+      {"chosen_nics",
+       [](ClusterSpec& s) {
+         s.chosen_nics = {{0, 8}};
+       }},
   };
   return table;
 }

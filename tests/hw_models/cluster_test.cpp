@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {
@@ -60,6 +60,15 @@ struct RouteCase {
   const char* devices;
 };
 
+/// Two nodes per unit, two units per pod, 2:1 below the spines, 4:1 below the core.
+ClusterSpec three_tiers(int nodes) {
+  ClusterSpec spec = examples::dgx_h100(nodes);
+  spec.fabric.nodes_per_unit = spec.fabric.units_per_pod = 2;
+  spec.fabric.oversubscription = 2;
+  spec.fabric.spine_oversubscription = 4;
+  return spec;
+}
+
 ClusterSpec without_enough_nics() {
   ClusterSpec spec = examples::dgx_h100(2);
   spec.node.nics = 1;
@@ -75,6 +84,10 @@ std::vector<RouteCase> route_cases() {
       {dgx_h100(64), 3, 8, "node0/gpu3 node0/pcie3 node0/nic3 leaf3 spine leaf0 node1/nic0 node1/pcie0 node1/gpu0"},
       {dgx_h100(64), 3, 259,
        "node0/gpu3 node0/pcie3 node0/nic3 leaf3 spine leaf11 node32/nic3 node32/pcie3 node32/gpu3"},
+      {three_tiers(8), 3, 19,
+       "node0/gpu3 node0/pcie3 node0/nic3 leaf3 spine0 leaf11 node2/nic3 node2/pcie3 node2/gpu3"},
+      {three_tiers(8), 3, 43,
+       "node0/gpu3 node0/pcie3 node0/nic3 leaf3 spine0 core spine1 leaf19 node5/nic3 node5/pcie3 node5/gpu3"},
       {p4d(32), 1, 14, "node0/gpu1 node0/pcie0 node0/nic0 leaf0 node1/nic3 node1/pcie3 node1/gpu6"},
       {p4d(32), 0, 128, "node0/gpu0 node0/pcie0 node0/nic0 leaf0 spine leaf1 node16/nic0 node16/pcie0 node16/gpu0"},
       {p5(2), 1, 9, "node0/gpu1 node0/pcie1 node0/nic4 leaf4 node1/nic4 node1/pcie1 node1/gpu1"},
@@ -116,6 +129,25 @@ TEST(Cluster, CountsOfTwoDgxH100) {
   EXPECT_EQ(cluster.gpus(), 16);
   EXPECT_EQ(cluster.node_of(9), 1);
   EXPECT_EQ(cluster.domain_of(9), 1);
+}
+
+// A leaf has two NIC ports of 50 GB/s; a pod has 16 leaves.
+TEST(Cluster, UplinksOfThreeTiers) {
+  const auto uplinks = [](const ClusterSpec& spec) {
+    const Cluster cluster(spec);
+    std::vector<double> rates;
+    for (const LinkId id : cluster.route(3, 43)) {
+      if (cluster.link(id).kind == LinkClass::kUplink) rates.push_back(cluster.link(id).bandwidth.value() / 1e9);
+    }
+    return rates;
+  };
+  ClusterSpec spec = three_tiers(8);
+  EXPECT_EQ(Cluster(spec).devices(), 8U * 26 + 8 + 4 * 8 + 2 + 1);
+  EXPECT_EQ(uplinks(spec), (std::vector<double>{50, 200, 200, 50}));
+  spec.thin_link = ThinLink{ThinLink::At::kLeaf, 3, 0.5};
+  EXPECT_EQ(uplinks(spec), (std::vector<double>{25, 200, 200, 50}));
+  spec.fabric.planes = 2;  // the other plane's leaf is sound
+  EXPECT_EQ(uplinks(spec), (std::vector<double>{37.5, 200, 200, 50}));
 }
 
 TEST(Cluster, EveryDeviceHasItsKindAndAnOwnName) {

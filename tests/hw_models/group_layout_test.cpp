@@ -8,7 +8,7 @@
 
 #include "hw_models/cluster.h"
 #include "hw_models/network.h"
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {
@@ -62,10 +62,20 @@ struct InterCase {
 };
 
 // Hand-solved: NIC bandwidth x NICs owned / groups (ranks) on each.
+/// NIC 2 of node 1 is dead: its GPU shares NIC 3 with that one's.
+ClusterSpec with_dead_nic() {
+  ClusterSpec spec = examples::dgx_h100(2);
+  spec.dead_nics = {{1, 2}};
+  return spec;
+}
+
 std::vector<InterCase> inter_cases() {
   using namespace examples;
   return {
       {"H100, one rank per node, 8 groups at once: its own 400 Gb/s NIC", dgx_h100(2), strided(16, 8), 50, 50},
+      {"a dead NIC: two groups share one", with_dead_nic(), {{2, 10}, {3, 11}}, 25, 25},
+      {"a dead NIC does not touch the others", with_dead_nic(), {{1, 9}, {4, 12}}, 50, 50},
+      {"a dead NIC of a group over both nodes: 7 of 8", with_dead_nic(), blocks(16, 16), 350, 25},
       {"H100, one group over both nodes: all 8 NICs", dgx_h100(2), blocks(16, 16), 400, 50},
       {"H100, 2 groups of 4 per node: 4 NICs each", dgx_h100(2), strided(16, 2), 200, 50},
       {"p4d, 8 groups at once: two groups share 12.5 GB/s", p4d(2), strided(16, 8), 6.25, 6.25},

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hw_models/nccl/group.h"
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {
@@ -56,6 +56,12 @@ ClusterSpec tapered() {
   return spec;
 }
 
+ClusterSpec with_dead_nic() {
+  ClusterSpec spec = examples::dgx_h100(2);
+  spec.dead_nics = {{1, 2}};
+  return spec;
+}
+
 struct SendCase {
   const char* what;
   ClusterSpec spec;
@@ -78,6 +84,8 @@ std::vector<SendCase> send_cases() {
       {"same rail", dgx_h100(2), 2, 10, 1, 50, 4 * 0.25 + 2 + 0.25, true, 11.3},
       {"same rail, three messages", dgx_h100(2), 2, 10, 3, 50.0 / 3, 4 * 0.25 + 2 + 0.25, true, 11.3},
       {"other rail: handed over NVLink first", dgx_h100(2), 2, 11, 1, 50, 4 * 0.25 + 0.6 + 2 + 0.25, true, 11.3},
+      {"to a dead NIC: by way of the neighbour's rail", with_dead_nic(), 2, 10, 2, 25, 6 * 0.25 + 0.6 + 2 + 0.25, true,
+       11.3},
       {"other unit", dgx_h100(64), 2, 258, 1, 50, 4 * 0.25 + 2 + 3 * 0.25, true, 11.3},
       {"other unit behind a taper", tapered(), 2, 258, 1, 12.5, 4 * 0.25 + 2 + 3 * 0.25, true, 11.3},
       {"taper does not touch the unit", tapered(), 2, 10, 1, 50, 4 * 0.25 + 2 + 0.25, true, 11.3},

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {

@@ -60,8 +60,8 @@ TEST_P(Example, BlocksAndOperationsAgreeToTheNanosecond) {
       strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
   const sim::Prices prices =
       sim::price_program(program, sim::classes_by_role(program), hw_models::Cluster(scenario.cluster), scenario.gpu,
-                         scenario.software.prices, strategies::place(program), scenario.training);
-  const sim::StepResult blocks = sim::simulate_blocks(program, prices);
+                         scenario.software.prices, strategies::packed(program), scenario.training);
+  const sim::StepResult blocks = sim::simulate_lanes(program, prices);
   const sim::StepResult operations = sim::simulate_operations(program, prices);
   EXPECT_GT(blocks.step_ns, 0);
   EXPECT_EQ(blocks.step_ns, operations.step_ns);

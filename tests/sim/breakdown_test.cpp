@@ -60,11 +60,24 @@ TEST(Ledger, IdleTimeGoesBackAlongWhatBound) {
 
 // A receive ready at 3 whose message was sent at 12 and arrived at 20; the compute lane was free from 8.
 TEST(Ledger, AMessageIsABubbleUntilItIsSent) {
-  Ledger ledger(8);
+  Ledger ledger;
+  ledger.book({0, 0, 8, TimeKind::kOther, TimeKind::kCompute}, kNoCause, true, true);
   const Cause message = ledger.book({3, 12, 20, TimeKind::kBubble, TimeKind::kExposedPipeline}, kNoCause, false, true);
   ledger.book({20, 20, 21, TimeKind::kOther, TimeKind::kCompute}, message, true, true);
   EXPECT_EQ(of(ledger.spent(), TimeKind::kBubble), 4);
   EXPECT_EQ(of(ledger.spent(), TimeKind::kExposedPipeline), 8);
+}
+
+// A kernel of 10 slowed to 14; then the compute lane waits until 40 for a collective begun at 12 that alone would have
+// ended at 33.
+TEST(Ledger, ContentionIsTimeBeyondTheTimeAlone) {
+  Ledger ledger;
+  ledger.book({0, 0, 14, TimeKind::kOther, TimeKind::kCompute, 4}, kNoCause, true, true);
+  const Cause late = ledger.book({12, 12, 40, TimeKind::kOther, TimeKind::kExposedData, 7}, kNoCause, false, true);
+  ledger.book({40, 40, 41, TimeKind::kOther, TimeKind::kCompute}, late, true, true);
+  EXPECT_EQ(of(ledger.spent(), TimeKind::kCompute), 15);
+  EXPECT_EQ(of(ledger.spent(), TimeKind::kExposedData), 26);
+  EXPECT_EQ(ledger.contention(), 4 + 7);
 }
 
 ClassObservation observation(std::int64_t before, std::int64_t last, std::int64_t compute, std::int64_t bubble) {

@@ -25,8 +25,8 @@ struct Expected {
 
 void expect(const Program& program, const Prices& prices, const Expected& expected) {
   for (const bool blocks : {false, true}) {
-    SCOPED_TRACE(blocks ? "simulate_blocks" : "simulate_operations");
-    const StepResult result = blocks ? simulate_blocks(program, prices) : simulate_operations(program, prices);
+    SCOPED_TRACE(blocks ? "simulate_lanes" : "simulate_operations");
+    const StepResult result = blocks ? simulate_lanes(program, prices) : simulate_operations(program, prices);
     EXPECT_EQ(result.step_ns, expected.step_ns);
     ASSERT_EQ(result.of_class.size(), expected.roles.size());
     for (std::size_t role = 0; role < result.of_class.size(); ++role) {
@@ -51,6 +51,61 @@ TEST(StepSimulation, ComputeAloneIsBusyAllTheTime) {
                  tests::timed(Lane::kCompute, 3, Phase::kUpdate)});
   expect(program, tests::timed_prices(program, 0, 0, 0),
          {20, {{{TimeKind::kCompute, 10}, {TimeKind::kRecompute, 7}, {TimeKind::kOptimizer, 3}}}});
+}
+
+/// A transfer that fills a port alone and holds a quarter of the multiprocessors.
+LoadId full_port(Prices& prices, std::int32_t share = kFullRate) {
+  PortLoad load{.multiprocessors = kFullRate / 4};
+  load.ports[0] = share;
+  return prices.loads.add(load);
+}
+
+// Two collectives of 100 on two lanes, with the port for themselves in turn: 100. Sharing it: 200.
+TEST(StepSimulation, EqualCollectivesOnOnePortTakeTwiceAsLong) {
+  Program program = one_block({tests::timed(Lane::kData, 100), tests::timed(Lane::kGather, 100),
+                               tests::timed(Lane::kCompute, 0, Phase::kForward, {{0}, {1}})});
+  program.roles[0].schedule[0].after = {{1, 0, {2}, {0}}, {1, 0, {2}, {1}}};
+  Prices prices = tests::timed_prices(program, 0, 0, 0);
+  expect(program, prices, {100, {{{TimeKind::kExposedData, 100}}}});
+  for (std::size_t i : {0U, 1U}) prices.of[0][0][i].load = full_port(prices);
+  expect(program, prices, {200, {{{TimeKind::kExposedData, 200}}}});
+  EXPECT_EQ(simulate_operations(program, prices).contention_ns, 100);
+  // One that wants half of the port only keeps its speed: 100; the other has done 50 by then and ends at 150.
+  prices.of[0][0][1].load = full_port(prices, kFullRate / 2);
+  expect(program, prices, {150, {{{TimeKind::kExposedData, 150}}}});
+}
+
+// A kernel of 300 beside a collective of 90 that holds a quarter of the multiprocessors: 90 x 3/4 is done meanwhile,
+// 300 - 67.5 is left. One that is short of nothing is not slowed.
+TEST(StepSimulation, ACollectiveSlowsTheKernelItOverlaps) {
+  Program program = one_block({tests::timed(Lane::kData, 90), tests::timed(Lane::kCompute, 300, Phase::kForward)});
+  program.roles[0].schedule[0].after = {{1, 0, {1}, {0}}};
+  Prices prices = tests::timed_prices(program, 0, 0, 0);
+  prices.of[0][0][0].load = full_port(prices);
+  expect(program, prices, {300, {{{TimeKind::kCompute, 300}}}});
+  prices.of[0][0][1].bound = Bound::kMultiprocessors;
+  expect(program, prices, {323, {{{TimeKind::kCompute, 323}}}});
+  EXPECT_EQ(simulate_lanes(program, prices).contention_ns, 23);
+}
+
+// A message of 100 while the sender's port is shared with a collective of 60 from the same time on: 120 for both
+// to be at 60 done; the message has 40 left: it arrives at 160.
+TEST(StepSimulation, AMessageSharesThePortOfItsSender) {
+  Program program = tests::empty_program(1, 2, 1);
+  program.roles[0].blocks = {{.virtual_stage = 0,
+                              .operations = {tests::send_to(1, Payload::kActivation, {}), tests::timed(Lane::kData, 60),
+                                             tests::timed(Lane::kCompute, 0, Phase::kForward, {{0}, {1}})}}};
+  program.roles[1].blocks = {{.virtual_stage = 1,
+                              .operations = {tests::receive_from(0, Payload::kActivation),
+                                             tests::timed(Lane::kCompute, 10, Phase::kForward, {{0}})}}};
+  for (auto& role : program.roles) role.schedule = {{0, 0, {}}};
+  program.roles[0].schedule[0].after = {{1, 0, {2}, {0}}, {1, 0, {2}, {1}}};
+  Prices prices = tests::timed_prices(program, 100, 0, 0);
+  prices.of[0][0][0].load = prices.of[0][0][1].load = full_port(prices);
+  for (const auto& result : {simulate_operations(program, prices), simulate_lanes(program, prices)}) {
+    EXPECT_EQ(result.of_class[0].step_end_ns, 2 * 160);
+    EXPECT_EQ(result.of_class[1].step_end_ns, 2 * 160 + 10);
+  }
 }
 
 // Three kernels of 10 issued in 15 each: the host takes 45 a step.
@@ -171,7 +226,7 @@ TEST(StepSimulation, RecordsTheLastStepOfEveryRole) {
   const Prices prices = tests::timed_prices(program, 0, 0, 0);
   for (const StepOptions options : {StepOptions{2, true}, StepOptions{4, true}}) {
     for (const StepResult& result :
-         {simulate_operations(program, prices, options), simulate_blocks(program, prices, options)}) {
+         {simulate_operations(program, prices, options), simulate_lanes(program, prices, options)}) {
       ASSERT_EQ(result.records.size(), 3U);
       const std::int64_t start = result.records[0].begin_ns;
       EXPECT_EQ(start, 9 * (options.steps - 1));                 // compute is never idle
@@ -207,7 +262,7 @@ TEST(StepSimulation, RefusesWhatCannotMeet) {
   for (const Program& program : {lonely, absent}) {
     const Prices prices = tests::timed_prices(program, 0, 0, 0);
     EXPECT_THROW(simulate_operations(program, prices), std::invalid_argument);
-    EXPECT_THROW(simulate_blocks(program, prices), std::invalid_argument);
+    EXPECT_THROW(simulate_lanes(program, prices), std::invalid_argument);
   }
 }
 
@@ -216,7 +271,7 @@ TEST(StepSimulation, TheFasterReplicaWaitsForTheSlowOne) {
   const Program program =
       one_block({tests::timed(Lane::kCompute, 10), tests::timed_collective(Lane::kData, 7, 0, {{0}}),
                  tests::timed(Lane::kCompute, 3, Phase::kUpdate, {{1}})});
-  const RankClasses ranks = single_ranks(program, SlowGpu{strategies::Rank{1}, 0.5});
+  const RankClasses ranks = single_ranks(program, {SlowGpu{strategies::Rank{1}, 0.5}});
   expect(
       program, tests::timed_prices(program, ranks, 0, 0, 0),
       {33,

@@ -96,7 +96,7 @@ Prices price(const strategies::Program& program, const hw_models::Cluster& clust
 }
 
 Prices price(const strategies::Program& program, const hw_models::Cluster& cluster) {
-  return price(program, cluster, strategies::place(program));
+  return price(program, cluster, strategies::packed(program));
 }
 
 std::int64_t rounded_up(Seconds time) { return static_cast<std::int64_t>(std::ceil(time.value() * 1e9)); }
@@ -147,7 +147,7 @@ TEST(PriceProgram, MembersOfCollectivesCostTheHost) {
   stack.collective_member = Seconds(100e-6);
   const auto issue_ns = [&](const hw_models::Cluster& cluster, std::uint32_t operation) {
     const Prices prices =
-        price_program(program, classes_by_role(program), cluster, h100(), stack, strategies::place(program), {});
+        price_program(program, classes_by_role(program), cluster, h100(), stack, strategies::packed(program), {});
     return static_cast<double>(prices.at(0, 0, {operation}).issue_ns);
   };
   const hw_models::Cluster two_nodes(eight_gpu_nodes(2, 8)), one_node(eight_gpu_nodes(1, 8));
@@ -177,7 +177,7 @@ TEST(PriceProgram, ShardsAreCopiedOneByOne) {
       role.blocks[0].operations[0].writes = {{0}, {1}, {2}};
     }
     const Prices prices = price_program(program, classes_by_role(program), hw_models::Cluster(eight_gpu_nodes(2, 8)),
-                                        h100(), stack, strategies::place(program), {});
+                                        h100(), stack, strategies::packed(program), {});
     EXPECT_NEAR(static_cast<double>(prices.at(0, 0, {0}).issue_ns), 20'000 + expected.host_us * 1'000, 2)
         << name(expected.kind);
   }
@@ -193,7 +193,7 @@ TEST(PriceProgram, TheSlowestGpuSetsThePace) {
   spread.speed_spread = 0.02;
   slow.matrix_efficiency /= 1 + 0.02 * 2.380729;
   const auto priced = [&](const hw_models::GpuSpec& gpu, std::uint32_t operation) {
-    return price_program(program, classes_by_role(program), cluster, gpu, software(), strategies::place(program), {})
+    return price_program(program, classes_by_role(program), cluster, gpu, software(), strategies::packed(program), {})
         .at(0, 0, {operation});
   };
   EXPECT_NEAR(static_cast<double>(priced(spread, 0).duration_ns), static_cast<double>(priced(slow, 0).duration_ns), 2);
@@ -250,7 +250,7 @@ TEST(PriceProgram, SlowestGroupOfTheRoleDecides) {
   const strategies::Collective reduce = all_reduce(kTensorGroup);
   const strategies::Program program = two_stages(2, 4, {reduce});
   const hw_models::Cluster cluster(eight_gpu_nodes(3, 8));
-  strategies::Placement placement = strategies::place(program);
+  strategies::Placement placement = strategies::packed(program);
   placement.gpu[0] = 16;  // the first group of stage 0 now spans two nodes
   const Prices prices = price(program, cluster, placement);
   const hw_models::Network network(cluster);
@@ -287,6 +287,22 @@ TEST(PriceProgram, SendersOfOneNodeShareItsNics) {
   }
 }
 
+// NIC 2 of the receivers' node is dead: two messages arrive at NIC 3 and share it, though each leaves by its own.
+TEST(PriceProgram, ReceiversShareNicsToo) {
+  const strategies::Program program = two_stages(2, 4, {strategies::Send{1, Bytes(100'000'000)}});
+  hw_models::ClusterSpec spec = eight_gpu_nodes(2, 8);
+  spec.dead_nics = {{1, 2}};
+  const hw_models::Cluster cluster(spec);
+  const hw_models::Network network(cluster);
+  const Prices prices =
+      price_program(program, single_ranks(program), cluster, h100(), software(), strategies::packed(program), {});
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    const int gpu = static_cast<int>(rank);
+    const int sharers = rank == 2 || rank == 3 ? 2 : 1;
+    EXPECT_EQ(prices.at(rank, 0, {0}).duration_ns, rounded_up(network.send(Bytes(100'000'000), gpu, gpu + 8, sharers)));
+  }
+}
+
 TEST(PriceProgram, SendInsideANodeUsesTheScaleUpLinks) {
   const strategies::Program program = two_stages(2, 2, {strategies::Send{1, Bytes(100'000'000)}});
   const hw_models::Cluster cluster(eight_gpu_nodes(1, 0));
@@ -307,7 +323,7 @@ TEST(PriceProgram, InputRateIsPassedOn) {
   const strategies::Program program = two_stages(2, 4, {});
   const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
   const auto rate = [&](const strategies::TrainingSpec& training) {
-    return price_program(program, classes_by_role(program), cluster, h100(), software(), strategies::place(program),
+    return price_program(program, classes_by_role(program), cluster, h100(), software(), strategies::packed(program),
                          training)
         .input_samples_per_ns;
   };
@@ -359,8 +375,8 @@ TEST(PriceProgram, ASlowClassComputesLonger) {
   const hw_models::Matmul matmul{.m = 4096, .n = 4096, .k = 4096};
   const strategies::Program program = two_stages(1, 2, {strategies::Compute{matmul}, all_reduce(kDataGroup)});
   const hw_models::Cluster cluster(eight_gpu_nodes(1, 8));
-  const RankClasses ranks = single_ranks(program, SlowGpu{strategies::Rank{1}, 0.5});
-  const Prices prices = price_program(program, ranks, cluster, h100(), software(), strategies::place(program), {});
+  const RankClasses ranks = single_ranks(program, {SlowGpu{strategies::Rank{1}, 0.5}});
+  const Prices prices = price_program(program, ranks, cluster, h100(), software(), strategies::packed(program), {});
   const hw_models::KernelCost cost = hw_models::kernel_cost(matmul, h100());
   EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, rounded_up(cost.time + Seconds(1e-6)));
   EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, rounded_up(cost.time / 0.5 + Seconds(1e-6)));
@@ -374,7 +390,7 @@ TEST(PriceProgram, TheStackSaysWhichNcclItHas) {
   hw_models::SoftwareSpec old = software();
   old.nccl = 16;
   const auto algorithm = [&](const hw_models::SoftwareSpec& stack) {
-    const auto placement = strategies::place(program);
+    const auto placement = strategies::packed(program);
     return std::string(price_program(program, classes_by_role(program), cluster, h100(), stack, placement, {})
                            .at(0, 0, {0})
                            .algorithm);

@@ -40,7 +40,7 @@ TEST(RankClasses, ByRoleAndSingle) {
   EXPECT_EQ(by_role.all[1].ranks, 2);
   EXPECT_EQ(by_role.of_rank, program.role_of_rank);
 
-  const RankClasses singles = single_ranks(program, SlowGpu{Rank{2}, 0.5});
+  const RankClasses singles = single_ranks(program, {SlowGpu{Rank{2}, 0.5}});
   ASSERT_EQ(singles.size(), 4U);  // roles first: ranks 1, 3, 0, 2
   EXPECT_EQ(singles.of_rank, (std::vector<std::uint32_t>{2, 0, 3, 1}));
   for (const RankClass& each : singles.all) EXPECT_EQ(each.speed, each.representative == Rank{2} ? 0.5 : 1);
@@ -48,9 +48,9 @@ TEST(RankClasses, ByRoleAndSingle) {
 
 TEST(RankClasses, SlowRankMustExist) {
   const Program program = tests::empty_program(2, 2, 1);
-  EXPECT_THROW(single_ranks(program, SlowGpu{Rank{4}, 0.5}), std::invalid_argument);
-  EXPECT_THROW(single_ranks(program, SlowGpu{Rank{-1}, 0.5}), std::invalid_argument);
-  EXPECT_NO_THROW(single_ranks(program, SlowGpu{Rank{3}, 0.5}));
+  EXPECT_THROW(single_ranks(program, {SlowGpu{Rank{4}, 0.5}}), std::invalid_argument);
+  EXPECT_THROW(single_ranks(program, {SlowGpu{Rank{-1}, 0.5}}), std::invalid_argument);
+  EXPECT_NO_THROW(single_ranks(program, {SlowGpu{Rank{3}, 0.5}}));
 }
 
 TEST(RankClasses, AlikeRanksFoldToTheirRoles) {
@@ -63,7 +63,7 @@ TEST(RankClasses, AlikeRanksFoldToTheirRoles) {
 // alike. Its peer on stage 1 waits for it, and so on: the same four classes there.
 TEST(RankClasses, ASlowRankUnfoldsItsGroupsAndItsPipeline) {
   const Program program = three_dimensions();
-  const RankClasses classes = folded(program, single_ranks(program, SlowGpu{Rank{9}, 0.8}), alike(program));
+  const RankClasses classes = folded(program, single_ranks(program, {SlowGpu{Rank{9}, 0.8}}), alike(program));
   ASSERT_EQ(classes.size(), 8U);
   const std::int64_t ranks[] = {9, 3, 3, 1};  // others, data peers, tensor peers, the slow one: by lowest rank
   const Rank lowest[] = {{0}, {1}, {8}, {9}};
@@ -100,7 +100,7 @@ TEST(RankClasses, RanksOfAClassMeetTheSameClasses) {
     const Program program =
         strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);
     const Rank slow{program.ranks() / 2};
-    const RankClasses classes = folded(program, single_ranks(program, SlowGpu{slow, 0.8}), alike(program));
+    const RankClasses classes = folded(program, single_ranks(program, {SlowGpu{slow, 0.8}}), alike(program));
     EXPECT_EQ(classes.of(slow).ranks, 1);
     std::int64_t ranks = 0;
     for (const RankClass& each : classes.all) ranks += each.ranks;

@@ -19,7 +19,7 @@ using strategies::ScheduleShape;
 
 /// From the start to the end of the first step: pipelines from cold, without an update.
 std::int64_t cold_step_ns(const strategies::Program& program, const Prices& prices) {
-  const StepResult result = simulate_blocks(program, prices);
+  const StepResult result = simulate_lanes(program, prices);
   std::int64_t end = 0;
   for (const ClassResult& role : result.of_class) end = std::max(end, role.step_end_ns);
   return end - result.step_ns;

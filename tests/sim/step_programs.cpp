@@ -244,6 +244,39 @@ Program scheduled_program(const strategies::Schedule& schedule, const ScheduleSh
   return program;
 }
 
+void add_random_loads(std::uint64_t seed, const Program& program, sim::Prices& prices) {
+  Dice dice(seed);
+  std::vector<sim::LoadId> loads{sim::kNoLoad};
+  for (int i = 0; i < 5; ++i) {
+    sim::PortLoad load{.multiprocessors = dice.below(1200), .memory = dice.below(1500)};
+    for (std::int32_t& port : load.ports) port = dice.one_in(2) ? dice.below(4097) : 0;
+    loads.push_back(prices.loads.add(load));
+  }
+  std::vector<std::vector<std::vector<std::pair<sim::LoadId, sim::Bound>>>> of_role;
+  for (const Role& role : program.roles) {
+    auto& blocks = of_role.emplace_back();
+    for (const Block& block : role.blocks) {
+      auto& operations = blocks.emplace_back();
+      for (std::size_t i = 0; i < block.operations.size(); ++i) {
+        operations.emplace_back(loads[static_cast<std::size_t>(dice.below(6))], static_cast<sim::Bound>(dice.below(3)));
+      }
+    }
+  }
+  for (std::size_t process = 0; process < prices.classes.size(); ++process) {
+    const std::uint32_t role = prices.classes.all[process].role;
+    for (std::size_t b = 0; b < of_role[role].size(); ++b) {
+      for (std::size_t i = 0; i < of_role[role][b].size(); ++i) {
+        const Operation& operation = program.roles[role].blocks[b].operations[i];
+        sim::OperationPrice& price = prices.of[process][b][i];
+        if (std::holds_alternative<Compute>(operation.work)) price.bound = of_role[role][b][i].second;
+        const bool transfer =
+            std::holds_alternative<Collective>(operation.work) || std::holds_alternative<Send>(operation.work);
+        if (transfer) price.load = of_role[role][b][i].first;
+      }
+    }
+  }
+}
+
 Program random_program(std::uint64_t seed) {
   Dice dice(seed);
   const int stages = 1 + dice.below(4);

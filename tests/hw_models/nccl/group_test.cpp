@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
 namespace {

@@ -175,7 +175,8 @@ TEST(VerbSimulate, FingerprintFollowsTheProgramNotThePrices) {
 }
 
 TEST(VerbSimulate, UnfoldedPrintsTheSame) {
-  for (const std::string& fault : {std::string("{}"), std::string("{slow_gpu: {rank: 5, factor: 0.8}}")}) {
+  for (const std::string& fault : {std::string("{}"), std::string("{slow_gpu: {rank: 5, factor: 0.8}}"),
+                                   std::string("{thin_link: {node: 1, factor: 0.5}}")}) {
     std::vector<std::string> arguments{"simulate", "scenarios/examples/gpt-neox-20b-p4d.yaml", "--json", "--set",
                                        "faults=" + fault};
     const std::string folded = run_binary(arguments).output;
@@ -192,6 +193,24 @@ TEST(VerbSimulate, ASlowGpuShowsInBreakdownWarningsAndBottleneck) {
   EXPECT_EQ(answer["bottleneck"]["name"], "straggler");
   EXPECT_THAT(answer["bottleneck"]["advice"].get<std::string>(), HasSubstr("rank 5"));
   EXPECT_THAT(answer["warnings"].dump(), HasSubstr("rank 5 computes at 0.5 of the others' speed"));
+}
+
+TEST(VerbSimulate, ADeadNicShowsWhatItCosts) {
+  const std::vector<std::string> arguments{"simulate", "scenarios/examples/gpt-neox-20b-p4d.yaml", "--set",
+                                           "faults.dead_nic={node: 3, nic: 2}"};
+  const RunResult run = run_binary(arguments);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.error, HasSubstr("NIC 2 of node 3 is dead: GPU 4 uses NIC 3, GPU 5 uses NIC 3"));
+  EXPECT_THAT(run.output, HasSubstr("on a sound cluster"));
+  const auto with_json = [](std::vector<std::string> words) {
+    words.emplace_back("--json");
+    return words;
+  };
+  const json answer = json::parse(run_binary(with_json(arguments)).output);
+  const json sound = json::parse(run_binary(with_json({arguments[0], arguments[1]})).output);
+  EXPECT_EQ(answer["faults"]["sound_step_s"], sound["step"]["time_s"]);
+  EXPECT_GT(answer["faults"]["cost_s"], 0);
+  EXPECT_TRUE(sound["faults"].is_null());
 }
 
 }  // namespace

@@ -67,6 +67,14 @@ TEST(Machine, Bottleneck) {
   }
 }
 
+TEST(Machine, TheTierThatTapersMostIsNamed) {
+  hw_models::ClusterSpec cluster = cluster_of("dgx-h100", 64, "infiniband-ndr");
+  cluster.fabric.units_per_pod = 1;
+  cluster.fabric.spine_oversubscription = 4;
+  const Machine machine(cluster, 64);
+  EXPECT_EQ(machine.bottleneck(machine.estimate(*find_collective_test("all_reduce"), 16 * kGiB)), "spine uplink");
+}
+
 TEST(Machine, OptionsChangeTheChoice) {
   using hw_models::NcclAlgorithm;
   const auto chosen = [](const CollectiveOptions& options) {

@@ -57,39 +57,6 @@ plan: {tensor: 8, colour: red}
     4 | plan: {tensor: 8, colour: red}
       |                   ^ known here: chunks, context, data, expert, layers_per_stage, micro_batch, pipeline, rank_order, recompute, schedule, sequence_parallel, tensor, zero
 )"},
-    {"SlowRankOutsideTheCluster",
-     R"(model: llama3-8b
-training: {sequence_length: 4096, global_batch: 64}
-cluster: {node: dgx-h100, nodes: 2}
-plan: {tensor: 8}
-faults: {slow_gpu: {rank: 16, factor: 0.8}}
-)",
-     R"(scenario.yaml:5:27: error: there is no rank 16 among 16 ranks
-    5 | faults: {slow_gpu: {rank: 16, factor: 0.8}}
-      |                           ^ use 0 to 15
-)"},
-    {"SlowGpuWithoutFactor",
-     R"(model: llama3-8b
-training: {sequence_length: 4096, global_batch: 64}
-cluster: {node: dgx-h100, nodes: 2}
-plan: {tensor: 8}
-faults: {slow_gpu: {rank: 5}}
-)",
-     R"(scenario.yaml:5:20: error: 'faults.slow_gpu.factor' is missing
-    5 | faults: {slow_gpu: {rank: 5}}
-      |                    ^ its speed over that of the others, e.g. 0.8
-)"},
-    {"SlowGpuIsNoFaster",
-     R"(model: llama3-8b
-training: {sequence_length: 4096, global_batch: 64}
-cluster: {node: dgx-h100, nodes: 2}
-plan: {tensor: 8}
-faults: {slow_gpu: {rank: 5, factor: 1.5}}
-)",
-     R"(scenario.yaml:5:38: error: 'factor: 1.5' is out of range
-    5 | faults: {slow_gpu: {rank: 5, factor: 1.5}}
-      |                                      ^ use 0.001 to 1
-)"},
     {"DuplicateKey",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}
@@ -589,6 +556,13 @@ scenario.yaml:6:32: error: 'micro_batch' must be a whole number, not '1.5'
 
 }  // namespace
 
-const std::vector<BadScenario>& bad_scenarios() { return kBadScenarios; }
+const std::vector<BadScenario>& bad_scenarios() {
+  static const std::vector<BadScenario> kAll = [] {
+    std::vector<BadScenario> all = kBadScenarios;
+    all.insert(all.end(), bad_machines().begin(), bad_machines().end());
+    return all;
+  }();
+  return kAll;
+}
 
 }  // namespace scenarios

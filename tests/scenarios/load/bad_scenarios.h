@@ -9,6 +9,9 @@ struct BadScenario {
   const char *name, *text, *printed;
 };
 
+/// All of them.
 const std::vector<BadScenario>& bad_scenarios();
+/// Those about faults and placement.
+const std::vector<BadScenario>& bad_machines();
 
 }  // namespace scenarios

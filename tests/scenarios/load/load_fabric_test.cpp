@@ -13,6 +13,11 @@ const std::string kGood =
     "switch_latency: 200 ns\n"
     "endpoint_latency: 3 us\n"
     "jitter: 5 us\n"
+    "units_per_pod: 4\n"
+    "spine_oversubscription: 7\n"
+    "planes: 2\n"
+    "uplinks: 60\n"
+    "routing: {hashed: 7}\n"
     "power_per_port: 30 W\n"
     "source: invented\n";
 
@@ -30,6 +35,11 @@ TEST(LoadFabric, ReadsEveryField) {
   EXPECT_DOUBLE_EQ(fabric->endpoint_latency.value(), 3e-6);
   EXPECT_DOUBLE_EQ(fabric->jitter.value(), 5e-6);
   EXPECT_DOUBLE_EQ(fabric->power_per_port.value(), 30);
+  EXPECT_EQ(fabric->units_per_pod, 4);
+  EXPECT_DOUBLE_EQ(fabric->spine_oversubscription, 7);
+  EXPECT_EQ(fabric->planes, 2);
+  EXPECT_EQ(fabric->uplinks, 60);
+  EXPECT_EQ(fabric->hash_seed, 7U);
 }
 
 TEST(LoadFabric, Kinds) {
@@ -38,6 +48,17 @@ TEST(LoadFabric, Kinds) {
   for (const auto& [word, kind] : cases) {
     std::string findings;
     EXPECT_EQ(load_text(load_fabric, std::string("kind: ") + word + "\n", findings)->kind, kind);
+  }
+}
+
+TEST(LoadFabric, TwoTiersAndBalancedUnlessSaidOtherwise) {
+  for (const char* more : {"", "routing: balanced\n"}) {
+    std::string findings;
+    const auto fabric = load_text(load_fabric, std::string("kind: fat-tree\n") + more, findings);
+    ASSERT_TRUE(fabric.has_value()) << findings;
+    EXPECT_EQ(fabric->units_per_pod, 0);
+    EXPECT_EQ(fabric->planes, 1);
+    EXPECT_EQ(fabric->hash_seed, std::nullopt);
   }
 }
 
@@ -51,6 +72,14 @@ TEST(LoadFabric, EachDefectIsOneFinding) {
                    {"collectives", "collectives: {launch: 2 us, ramp: 60 us}", "'collectives.step' is missing"},
                    {"collectives", "collectives: {launch: 2 us, step: -1, ramp: 60 us}", "out of range"},
                    {"oversubscription", "oversubscription: 1e30", "out of range"},
+                   {"units_per_pod", "units_per_pod: 0", "needs a third tier above the spines"},
+                   {"spine_oversubscription", "spine_oversubscription: 0.9", "out of range"},
+                   {"planes", "planes: 0", "out of range"},
+                   {"uplinks", "uplinks: -1", "out of range"},
+                   {"routing", "routing: ecmp", "use balanced"},
+                   {"routing", "routing: {}", "'routing.hashed' is missing"},
+                   {"routing", "routing: {hashed: -1}", "out of range"},
+                   {"routing", "routing: {hashed: 1, seed: 2}", "unknown key 'seed'"},
                    {"efficiency", "efficiency: 0", "out of range"},
                    {"efficiency", "efficiency: 1.1", "out of range"},
                    {"efficiency", "efficiency: .inf", "must be a number"},

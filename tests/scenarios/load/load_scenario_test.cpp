@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scenarios/load/sections.h"
+#include "tests/scenarios/cli/run_binary.h"
 #include "tests/scenarios/load/bad_scenarios.h"
 
 namespace scenarios {
@@ -105,14 +106,60 @@ software: {prices: {kernel_launch: 9 us}}
   EXPECT_EQ(scenario.software.prices.synchronize, catalog.software("megatron-core")->prices.synchronize);
 }
 
+TEST(LoadScenarioTest, AThinLinkIsAWarning) {
+  const Scenario leaf = load(kScenario, {{"faults.thin_link", "{leaf: 9, factor: 0.5}"}});
+  ASSERT_TRUE(leaf.faults.thin_link);
+  EXPECT_EQ(leaf.faults.thin_link->at, hw_models::ThinLink::At::kLeaf);
+  EXPECT_EQ(leaf.faults.thin_link->index, 9);
+  EXPECT_EQ(leaf.faults.thin_link->factor, 0.5);
+  ASSERT_EQ(leaf.warnings.size(), 1U);
+  EXPECT_NE(leaf.warnings.front().find("the uplinks of leaf 9 at 0.5 of the bandwidth"), std::string::npos);
+  const Scenario node = load(kScenario, {{"faults.thin_link", "{node: 9, factor: 0.5}"}});
+  EXPECT_EQ(node.faults.thin_link->at, hw_models::ThinLink::At::kNode);
+  EXPECT_TRUE(load(kScenario, {{"faults.thin_link", "{node: 0, factor: 1}"}}).warnings.empty());
+}
+
 TEST(LoadScenarioTest, ASlowGpuIsAWarning) {
   const Scenario scenario = load(kScenario, {{"faults.slow_gpu", "{rank: 511, factor: 0.8}"}});
-  ASSERT_TRUE(scenario.faults.slow_gpu);
-  EXPECT_EQ(scenario.faults.slow_gpu->rank.value, 511);
-  EXPECT_EQ(scenario.faults.slow_gpu->speed, 0.8);
+  ASSERT_EQ(scenario.faults.slow_gpus.size(), 1U);
+  EXPECT_EQ(scenario.faults.slow_gpus[0].rank.value, 511);
+  EXPECT_EQ(scenario.faults.slow_gpus[0].speed, 0.8);
   ASSERT_EQ(scenario.warnings.size(), 1U);
   EXPECT_NE(scenario.warnings[0].find("rank 511 computes at 0.8"), std::string::npos);
   EXPECT_TRUE(load(kScenario, {{"faults.slow_gpu", "{rank: 0, factor: 1}"}}).warnings.empty());
+}
+
+TEST(LoadScenarioTest, FaultsMayBeLists) {
+  const Scenario scenario = load(kScenario, {{"faults.slow_gpu", "[{rank: 3, factor: 0.5}, {rank: 1, factor: 0.8}]"},
+                                             {"faults.dead_nic", "[{node: 3, nic: 2}, {node: 0, nic: 7}]"}});
+  ASSERT_EQ(scenario.faults.slow_gpus.size(), 2U);
+  EXPECT_EQ(scenario.faults.slow_gpus[1].rank.value, 1);
+  ASSERT_EQ(scenario.faults.dead_nics.size(), 2U);
+  EXPECT_EQ(scenario.faults.dead_nics[1].nic, 7);
+  ASSERT_EQ(scenario.warnings.size(), 4U);
+  EXPECT_NE(scenario.warnings[2].find("NIC 2 of node 3 is dead: GPU 2 uses NIC 3"), std::string::npos);
+  EXPECT_NE(scenario.warnings[3].find("NIC 7 of node 0 is dead: GPU 7 uses NIC 4"), std::string::npos);
+}
+
+TEST(LoadScenarioTest, PlacementByRuleOrTable) {
+  EXPECT_EQ(load(kScenario).placement.rule, "packed");
+  EXPECT_EQ(load(kScenario, {{"placement", "rail"}}).placement.rule, "rail");
+  const ScratchFolder folder;
+  const std::string text =
+      "model: llama3-8b\ntraining: {sequence_length: 512, global_batch: 8}\n"
+      "cluster: {node: {base: dgx-h100, gpus: 2, nics: 2}, nodes: 2}\nplan: {tensor: 2}\nplacement: seats.csv\n";
+  write_text(folder.path("seats.csv"), "rank,host,device,nic\n0,b,1,0\n1,b,0,\n2,a,0,\n3,a,1,\n");
+  const strategies::PlacementChoice placement =
+      load_scenario_text(text, "scenario.yaml", folder.path(""), Catalog()).placement;
+  EXPECT_EQ(placement.rule, "seats.csv");
+  EXPECT_EQ(placement.seats, (std::vector<strategies::Seat>{{0, 1, 0}, {0, 0, -1}, {1, 0, -1}, {1, 1, -1}}));
+  write_text(folder.path("seats.csv"), "rank,host,device\n0,2,0\n");
+  try {
+    load_scenario_text(text, "scenario.yaml", folder.path(""), Catalog());
+    FAIL() << "was accepted";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("seats.csv:2:3: error: there is no host '2'"), std::string::npos);
+  }
 }
 
 TEST(LoadScenarioTest, UnevenLayersAreAWarning) {
@@ -241,9 +288,10 @@ TEST(DocumentationTest, EveryKeyIsDocumentedAndEveryDocumentedKeyIsKnown) {
   // Every map is there, so that every reader asks for its keys; the values do not matter.
   const std::string text = R"(model: {biases: {}, latent: {}, experts: {}}
 training: {input: {}}
-cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {oversubscription: 2}, price: {}}
+cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {routing: {}}, price: {}}
 plan: {layers_per_stage: {}}
-faults: {slow_gpu: {}}
+placement: packed
+faults: {slow_gpu: {}, dead_nic: {}, thin_link: {}}
 software: {prices: {}}
 execute: {}
 )";

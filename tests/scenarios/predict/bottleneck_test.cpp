@@ -165,7 +165,7 @@ TEST(Bottleneck, InputThatTakesTheWholeStepIsNamed) {
 
 TEST(Bottleneck, NamesTheSlowRank) {
   Scenario slow = scenario(1);
-  slow.faults.slow_gpu = sim::SlowGpu{strategies::Rank{5}, 0.8};
+  slow.faults.slow_gpus = {sim::SlowGpu{strategies::Rank{5}, 0.8}};
   EXPECT_THAT(find_bottleneck(slow, prediction(1, {{TimeKind::kStraggler, 0.2}})).advice, HasSubstr("rank 5"));
 }
 

@@ -132,5 +132,169 @@ TEST(Unfolded, ASlowGpuUnfoldsWhatItTouches) {
   }
 }
 
+/// Equal in everything, though folding may find no two ranks alike.
+void expect_same_step(const Prediction& folded, const Prediction& unfolded) {
+  EXPECT_LE(folded.result.classes.size(), unfolded.result.classes.size());
+  EXPECT_EQ(folded.result.step_ns, unfolded.result.step_ns);
+  EXPECT_EQ(folded.result.mean, unfolded.result.mean);
+  EXPECT_EQ(folded.faults ? folded.faults->cost_s : 0, unfolded.faults ? unfolded.faults->cost_s : 0);
+}
+
+struct FaultCase {
+  const char* what;
+  std::string faults;
+  bool nics;
+};
+
+// 8 to 256 GPUs, of which the first has no other node: there a dead NIC costs nothing.
+TEST(Unfolded, DeadNicsAndSlowGpusUnfoldWhatTheyTouch) {
+  const FaultCase cases[] = {
+      {"a NIC", "{dead_nic: {node: 0, nic: 2}}", true},
+      {"two NICs of a node", "{dead_nic: [{node: 0, nic: 2}, {node: 0, nic: 3}]}", true},
+      {"two slow GPUs", "{slow_gpu: [{rank: 5, factor: 0.5}, {rank: 2, factor: 0.8}]}", false},
+      {"both", "{slow_gpu: {rank: 1, factor: 0.5}, dead_nic: {node: 0, nic: 7}}", false},
+  };
+  for (const FaultCase& fault : cases) {
+    for (const auto& [tensor, pipeline, data] : kPlans) {
+      for (const std::string_view schedule : {"1f1b", "interleaved"}) {
+        if (schedule == "interleaved" && pipeline == 1) continue;
+        SCOPED_TRACE(fmt::format("{}: {} x {} x {} {}", fault.what, tensor, pipeline, data, schedule));
+        const Scenario scenario = plan_of(tensor, pipeline, data, schedule, schedule == "1f1b" ? 1 : 2, fault.faults);
+        const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
+        expect_same_step(folded, unfolded);
+        ASSERT_TRUE(folded.faults);
+        const bool leaves_node = tensor * pipeline * data > 8;
+        if (fault.nics && !leaves_node) {
+          EXPECT_EQ(folded.faults->cost_s, 0);
+        } else {
+          EXPECT_GE(folded.faults->cost_s, 0);
+        }
+        if (tensor * pipeline * data > 64) {
+          EXPECT_LT(folded.result.classes.size(), unfolded.result.classes.size() / 2);
+        }
+      }
+    }
+  }
+}
+
+// Two data groups that had a NIC each share one: their reductions, all that this job waits for, take longer.
+TEST(Unfolded, ADeadNicCostsWhatItsNeighbourMustShare) {
+  Scenario scenario = plan_of(8, 1, 4, "1f1b", 1, "{dead_nic: {node: 3, nic: 2}}");
+  scenario.software.implementation.overlap_gradient_reduce = false;
+  const Prediction with = predict(scenario);
+  ASSERT_TRUE(with.faults);
+  EXPECT_GT(with.faults->cost_s, 0);
+  EXPECT_DOUBLE_EQ(with.faults->cost_s + with.faults->sound_step_s, with.step.time_s);
+  EXPECT_EQ(with.result.classes.size(), 3U);    // GPUs 2, which go through a spine now; GPUs 3; all others
+  scenario.faults.dead_nics.push_back({3, 3});  // now three groups on NIC 0
+  EXPECT_GT(predict(scenario).faults->cost_s, with.faults->cost_s);
+}
+
+// A table that lists the packed seats changes nothing; one that scatters the ranks is simulated as it is.
+TEST(Unfolded, ListedSeats) {
+  for (const auto& [tensor, pipeline, data] : kPlans) {
+    SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
+    Scenario scenario = plan_of(tensor, pipeline, data, "1f1b", 1);
+    const std::int64_t packed_ns = predict(scenario).result.step_ns;
+    const int ranks = tensor * pipeline * data;
+    for (int rank = 0; rank < ranks; ++rank) scenario.placement.seats.push_back({rank / 8, rank % 8, -1});
+    EXPECT_EQ(predict(scenario).result.step_ns, packed_ns);
+    for (int rank = 0; rank < ranks; ++rank) {  // 5 is prime to all these numbers of ranks
+      const int gpu = rank * 5 % ranks;
+      scenario.placement.seats[static_cast<std::size_t>(rank)] = {gpu / 8, gpu % 8, rank % 3 == 0 ? gpu / 8 % 8 : -1};
+    }
+    expect_same_step(predict(scenario), predict(scenario, {.unfolded = true}));
+  }
+}
+
+TEST(Unfolded, RailIsExactToo) {
+  for (const auto& [tensor, pipeline, data] : kPlans) {
+    SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
+    Scenario scenario = plan_of(tensor, pipeline, data, "1f1b", 1);
+    scenario.placement.rule = "rail";
+    expect_same_step(predict(scenario), predict(scenario, {.unfolded = true}));
+  }
+}
+
+/// Without taking the slowest rank of a role for all.
+std::int64_t split_step_ns(const Scenario& scenario) {
+  const strategies::Program program = predict(scenario).program;
+  return simulate_scenario(scenario, program, place_job(scenario, program), {.split = true}).step_ns;
+}
+
+/// plan_of, with a node per unit and two units per pod, so that groups and messages cross both tiers.
+Scenario on_small_units(int tensor, int pipeline, int data, const std::string& faults = "{}") {
+  Scenario scenario = plan_of(tensor, pipeline, data, "1f1b", 1, faults);
+  scenario.cluster.fabric.nodes_per_unit = 1;
+  scenario.cluster.fabric.units_per_pod = 2;
+  return scenario;
+}
+
+constexpr int kPlansOnUnits[][3] = {{4, 2, 2}, {8, 2, 4}, {4, 4, 8}, {2, 8, 4}, {8, 4, 8}};
+
+TEST(Unfolded, HashCollisionsUnfoldWhatTheyTouch) {
+  int slower = 0, folded_less_than_single = 0;
+  for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      SCOPED_TRACE(fmt::format("{} x {} x {} seed {}", tensor, pipeline, data, seed));
+      Scenario scenario = on_small_units(tensor, pipeline, data);
+      const std::int64_t balanced = split_step_ns(scenario);
+      scenario.cluster.fabric.hash_seed = seed;
+      const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
+      EXPECT_EQ(folded.result.step_ns, unfolded.result.step_ns);
+      EXPECT_GE(folded.result.step_ns, balanced);
+      slower += folded.result.step_ns > balanced ? 1 : 0;
+      if (folded.result.classes.size() == unfolded.result.classes.size()) continue;
+      ++folded_less_than_single;
+      expect_equal(folded, unfolded);
+    }
+  }
+  EXPECT_GT(slower, 3);
+  EXPECT_GT(folded_less_than_single, 1);
+}
+
+// One NIC per leaf, one uplink for it: nobody to collide with.
+TEST(Unfolded, WithoutCollisionsNothingUnfolds) {
+  for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
+    Scenario scenario = on_small_units(tensor, pipeline, data);
+    scenario.cluster.fabric.units_per_pod = 0;
+    const strategies::Program program = predict(scenario).program;
+    const sim::StepResult balanced =
+        simulate_scenario(scenario, program, place_job(scenario, program), {.split = true});
+    scenario.cluster.fabric.hash_seed = 1;
+    const Prediction hashed = predict(scenario);
+    EXPECT_EQ(hashed.result.classes.of_rank, balanced.classes.of_rank);
+    EXPECT_EQ(hashed.result.step_ns, balanced.step_ns);
+    EXPECT_THAT(hashed.warnings.front(), HasSubstr("no flows share an uplink; the step takes 1.000 times"));
+  }
+}
+
+TEST(Unfolded, AThinLinkUnfoldsWhatItTouches) {
+  using hw_models::ThinLink;
+  for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
+    for (const ThinLink& thin : {ThinLink{ThinLink::At::kLeaf, 3, 0.05}, ThinLink{ThinLink::At::kNode, 1, 0.05}}) {
+      SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
+      Scenario scenario = on_small_units(tensor, pipeline, data);
+      const std::int64_t sound = split_step_ns(scenario);
+      scenario.faults.thin_link = thin;
+      const Prediction folded = predict(scenario), unfolded = predict(scenario, {.unfolded = true});
+      EXPECT_GT(folded.result.step_ns, sound);
+      EXPECT_EQ(folded.result.step_ns, unfolded.result.step_ns);
+      if (folded.result.classes.size() < unfolded.result.classes.size()) expect_equal(folded, unfolded);
+    }
+  }
+}
+
+TEST(HashedRouting, IsReported) {
+  Scenario scenario = on_small_units(8, 4, 8);
+  EXPECT_TRUE(predict(scenario).warnings.empty());
+  scenario.cluster.fabric.hash_seed = 5;
+  const std::vector<std::string> warnings = predict(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings.front(), StartsWith("hashed routing, seed 5: flows on the worst uplink: "));
+  EXPECT_THAT(warnings.front(), HasSubstr("messages "));
+  EXPECT_THAT(warnings.front(), HasSubstr(" times as long as with balanced routing"));
+}
+
 }  // namespace
 }  // namespace scenarios

@@ -32,6 +32,7 @@ StepResult reference(const Program& program, const Prices& prices, const StepOpt
 void expect_equal(const StepResult& blocks, const StepResult& operations) {
   EXPECT_EQ(blocks.step_ns, operations.step_ns);
   EXPECT_EQ(blocks.mean, operations.mean);
+  EXPECT_EQ(blocks.contention_ns, operations.contention_ns);
   ASSERT_EQ(blocks.of_class.size(), operations.of_class.size());
   for (std::size_t role = 0; role < blocks.of_class.size(); ++role) {
     EXPECT_EQ(blocks.of_class[role].step_end_ns, operations.of_class[role].step_end_ns) << "role " << role;
@@ -50,12 +51,25 @@ void expect_equal(const StepResult& blocks, const StepResult& operations) {
   }
 }
 
+/// Rank by rank.
+void expect_equal_ranks(const StepResult& one, const StepResult& other) {
+  EXPECT_EQ(one.step_ns, other.step_ns);
+  EXPECT_EQ(one.mean, other.mean);
+  ASSERT_EQ(one.classes.of_rank.size(), other.classes.of_rank.size());
+  for (std::size_t rank = 0; rank < one.classes.of_rank.size(); ++rank) {
+    const ClassResult& a = one.of_class[one.classes.of_rank[rank]];
+    const ClassResult& b = other.of_class[other.classes.of_rank[rank]];
+    ASSERT_EQ(a.breakdown, b.breakdown) << "rank " << rank;
+    ASSERT_EQ(a.step_end_ns, b.step_end_ns) << "rank " << rank;
+  }
+}
+
 /// Whether both finish; expects them to agree.
 bool both_agree(const Program& program, const Prices& prices, int steps) {
   bool finished = false;
   for (const bool records : {false, true}) {
     const StepOptions options{steps, records};
-    const auto blocks = simulated(simulate_blocks, program, prices, options);
+    const auto blocks = simulated(simulate_lanes, program, prices, options);
     const auto operations = simulated(reference, program, prices, options);
     EXPECT_EQ(blocks.has_value(), operations.has_value());
     finished = blocks.has_value() && operations.has_value();
@@ -64,7 +78,7 @@ bool both_agree(const Program& program, const Prices& prices, int steps) {
   return finished;
 }
 
-TEST(BlockSimulation, EqualsReferenceOnHandmadePrograms) {
+TEST(LaneSimulation, EqualsReferenceOnHandmadePrograms) {
   for (const tests::HandmadeProgram& handmade : tests::handmade_programs()) {
     SCOPED_TRACE(handmade.name);
     const Program program = handmade.make();
@@ -74,7 +88,7 @@ TEST(BlockSimulation, EqualsReferenceOnHandmadePrograms) {
   }
 }
 
-TEST(BlockSimulation, EqualsReferenceOnSchedules) {
+TEST(LaneSimulation, EqualsReferenceOnSchedules) {
   for (const strategies::Schedule& schedule : strategies::schedules()) {
     for (const int stages : {1, 2, 4}) {
       const int chunks = schedule.maximum_chunks == 1 ? 1 : 3;
@@ -91,7 +105,7 @@ TEST(BlockSimulation, EqualsReferenceOnSchedules) {
 
 // Random lanes, dependences within and across actions and steps, host operations that drain, an input pipeline,
 // collectives between roles before a send, receives in the middle of blocks.
-TEST(BlockSimulation, EqualsReferenceOnRandomPrograms) {
+TEST(LaneSimulation, EqualsReferenceOnRandomPrograms) {
   int finished = 0;
   constexpr int kPrograms = 800;
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
@@ -106,8 +120,45 @@ TEST(BlockSimulation, EqualsReferenceOnRandomPrograms) {
   EXPECT_GT(finished, kPrograms / 2);
 }
 
+// The same with transfers that share ports and slow kernels.
+TEST(LaneSimulation, EqualsReferenceOnRandomProgramsThatShare) {
+  int finished = 0, contended = 0;
+  constexpr int kPrograms = 400;
+  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Program program = tests::random_program(seed);
+    Prices prices = tests::timed_prices(program, static_cast<std::int64_t>(seed % 40),
+                                        static_cast<std::int64_t>(seed % 7 * seed % 11), 5);
+    tests::add_random_loads(seed, program, prices);
+    if (both_agree(program, prices, 2 + static_cast<int>(seed % 3))) {
+      ++finished;
+      contended += simulate_lanes(program, prices).contention_ns > 0 ? 1 : 0;
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(finished, kPrograms / 2);
+  EXPECT_GT(contended, finished / 2);
+}
+
+TEST(LaneSimulation, EqualsReferenceOnPlansThatShare) {
+  for (const tests::SmallPlan& small : tests::small_plans()) {
+    SCOPED_TRACE(small.name);
+    const Program program =
+        strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      Prices prices = tests::timed_prices(program, 700'000, 5'000, 100'000);
+      tests::add_random_loads(seed, program, prices);
+      EXPECT_TRUE(both_agree(program, prices, 2));
+      Prices singles = tests::timed_prices(program, single_ranks(program), 700'000, 5'000, 100'000);
+      tests::add_random_loads(seed, program, singles);
+      expect_equal_ranks(simulate_lanes(program, prices), simulate_lanes(program, singles));
+    }
+    if (HasFailure()) break;
+  }
+}
+
 // Two stages that each receive late what the other sends early: in program order neither could go first.
-TEST(BlockSimulation, LooksAheadWhenReceivesPrecedeSends) {
+TEST(LaneSimulation, LooksAheadWhenReceivesPrecedeSends) {
   using strategies::Lane;
   Program program = tests::empty_program(1, 2, 1);
   for (int stage = 0; stage < 2; ++stage) {
@@ -124,10 +175,10 @@ TEST(BlockSimulation, LooksAheadWhenReceivesPrecedeSends) {
   const Prices prices = tests::timed_prices(program, 4, 0, 0);
   EXPECT_TRUE(both_agree(program, prices, 2));
   // Per microbatch 10 until the send, 4 in flight, 5 with what has come.
-  EXPECT_EQ(simulate_blocks(program, prices).step_ns, 3 * (10 + 4 + 5));
+  EXPECT_EQ(simulate_lanes(program, prices).step_ns, 3 * (10 + 4 + 5));
 }
 
-TEST(BlockSimulation, ReportsAProgramThatHangs) {
+TEST(LaneSimulation, ReportsAProgramThatHangs) {
   Program program = tests::empty_program(1, 2, 1);
   for (int stage = 0; stage < 2; ++stage) {
     strategies::Block block;
@@ -138,21 +189,8 @@ TEST(BlockSimulation, ReportsAProgramThatHangs) {
     program.roles[static_cast<std::size_t>(stage)].schedule.push_back({0, 0, {}});
   }
   const Prices prices = tests::timed_prices(program, 4, 0, 0);
-  EXPECT_THROW(simulate_blocks(program, prices), std::runtime_error);
+  EXPECT_THROW(simulate_lanes(program, prices), std::runtime_error);
   EXPECT_THROW(simulate_operations(program, prices), std::runtime_error);
-}
-
-/// Rank by rank.
-void expect_equal_ranks(const StepResult& one, const StepResult& other) {
-  EXPECT_EQ(one.step_ns, other.step_ns);
-  EXPECT_EQ(one.mean, other.mean);
-  ASSERT_EQ(one.classes.of_rank.size(), other.classes.of_rank.size());
-  for (std::size_t rank = 0; rank < one.classes.of_rank.size(); ++rank) {
-    const ClassResult& a = one.of_class[one.classes.of_rank[rank]];
-    const ClassResult& b = other.of_class[other.classes.of_rank[rank]];
-    ASSERT_EQ(a.breakdown, b.breakdown) << "rank " << rank;
-    ASSERT_EQ(a.step_end_ns, b.step_end_ns) << "rank " << rank;
-  }
 }
 
 Prices priced(const Program& program, const RankClasses& classes) {
@@ -160,19 +198,19 @@ Prices priced(const Program& program, const RankClasses& classes) {
 }
 
 // Every schedule with tensor, data and pipeline ranks and ZeRO-1; with and without a slow rank.
-TEST(BlockSimulation, FoldedEqualsUnfoldedToTheNanosecond) {
+TEST(LaneSimulation, FoldedEqualsUnfoldedToTheNanosecond) {
   for (const tests::SmallPlan& small : tests::small_plans()) {
     SCOPED_TRACE(small.name);
     const Program program =
         strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);
-    const StepResult unfolded = simulate_blocks(program, priced(program, single_ranks(program)));
-    expect_equal_ranks(simulate_blocks(program, priced(program, classes_by_role(program))), unfolded);
+    const StepResult unfolded = simulate_lanes(program, priced(program, single_ranks(program)));
+    expect_equal_ranks(simulate_lanes(program, priced(program, classes_by_role(program))), unfolded);
     expect_equal_ranks(simulate_operations(program, priced(program, single_ranks(program))), unfolded);
     for (const int slow : {0, program.ranks() - 1}) {
-      const RankClasses singles = single_ranks(program, SlowGpu{strategies::Rank{slow}, 0.8});
+      const RankClasses singles = single_ranks(program, {SlowGpu{strategies::Rank{slow}, 0.8}});
       const RankClasses classes = folded(program, singles, std::vector<std::uint32_t>(singles.size(), 0));
-      const StepResult held_up = simulate_blocks(program, priced(program, singles));
-      expect_equal_ranks(simulate_blocks(program, priced(program, classes)), held_up);
+      const StepResult held_up = simulate_lanes(program, priced(program, singles));
+      expect_equal_ranks(simulate_lanes(program, priced(program, classes)), held_up);
       expect_equal_ranks(simulate_operations(program, priced(program, singles)), held_up);
       EXPECT_GT(held_up.step_ns, unfolded.step_ns);
     }

@@ -1,4 +1,4 @@
-#include "tests/hw_models/cluster_examples.h"
+#include "tests/programs/cluster_examples.h"
 
 #include <array>
 

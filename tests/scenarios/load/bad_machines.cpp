@@ -1,0 +1,134 @@
+#include "tests/scenarios/load/bad_scenarios.h"
+
+namespace scenarios {
+namespace {
+
+// clang-format off
+const std::vector<BadScenario> kBadMachines{
+    {"SlowRankOutsideTheCluster",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+faults: {slow_gpu: {rank: 16, factor: 0.8}}
+)",
+     R"(scenario.yaml:5:27: error: there is no rank 16 among 16 ranks
+    5 | faults: {slow_gpu: {rank: 16, factor: 0.8}}
+      |                           ^ use 0 to 15
+)"},
+    {"TwoSlowGpusOneOutside",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+faults: {slow_gpu: [{rank: 15, factor: 0.8}, {rank: 16, factor: 0.8}]}
+)",
+     R"(scenario.yaml:5:21: warning: rank 15 computes at 0.8 of the others' speed
+    5 | faults: {slow_gpu: [{rank: 15, factor: 0.8}, {rank: 16, factor: 0.8}]}
+      |                     ^ remove 'faults' to see what a sound cluster does
+scenario.yaml:5:53: error: there is no rank 16 among 16 ranks
+    5 | faults: {slow_gpu: [{rank: 15, factor: 0.8}, {rank: 16, factor: 0.8}]}
+      |                                                     ^ use 0 to 15
+)"},
+    {"ARankSlowTwice",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+faults: {slow_gpu: [{rank: 1, factor: 1}, {rank: 1, factor: 0.8}]}
+)",
+     R"(scenario.yaml:5:50: error: rank 1 is slow twice
+    5 | faults: {slow_gpu: [{rank: 1, factor: 1}, {rank: 1, factor: 0.8}]}
+      |                                                  ^ keep one
+)"},
+    {"DeadNicsThatAreNotThere",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+faults: {dead_nic: [{node: 2, nic: 0}, {node: 1, nic: 8}, {node: 1, nic: 3}, {node: 1, nic: 3}]}
+)",
+     R"(scenario.yaml:5:28: error: there is no node 2 among 2 nodes
+    5 | faults: {dead_nic: [{node: 2, nic: 0}, {node: 1, nic: 8}, {node: 1, nic: 3}, {node: 1, nic: 3}]}
+      |                            ^ use 0 to 1
+scenario.yaml:5:55: error: there is no NIC 8 among the 8 of a node
+    5 | faults: {dead_nic: [{node: 2, nic: 0}, {node: 1, nic: 8}, {node: 1, nic: 3}, {node: 1, nic: 3}]}
+      |                                                       ^ use 0 to 7
+scenario.yaml:5:93: error: NIC 3 of node 1 is dead twice
+    5 | faults: {dead_nic: [{node: 2, nic: 0}, {node: 1, nic: 8}, {node: 1, nic: 3}, {node: 1, nic: 3}]}
+      |                                                                                             ^ keep one
+)"},
+    {"TheOnlyNicIsDead",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: pcie-rtx4090-8, nodes: 2}
+plan: {tensor: 8}
+faults: {dead_nic: {node: 1, nic: 0}}
+)",
+     R"(scenario.yaml:5:35: error: node 1 has no living NIC left to reach the other nodes
+    5 | faults: {dead_nic: {node: 1, nic: 0}}
+      |                                   ^ leave one alive, or take the node out of the cluster
+)"},
+    {"DeadNicWithoutNode",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+faults: {dead_nic: {nic: 0}}
+)",
+     R"(scenario.yaml:5:20: error: 'faults.dead_nic.node' is missing
+    5 | faults: {dead_nic: {nic: 0}}
+      |                    ^ which node has the dead NIC, e.g. 3
+)"},
+    {"PlacementThatIsNone",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+placement: rails
+)",
+     R"(scenario.yaml:5:12: error: 'placement: rails' is neither a rule nor a file
+    5 | placement: rails
+      |            ^ use packed, rail or the path of a table rank,host,device, relative to the scenario's folder
+)"},
+    {"PlacementByMap",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+placement: {rail: true}
+)",
+     R"(scenario.yaml:5:12: error: 'placement' must be a word or a path
+    5 | placement: {rail: true}
+      |            ^ use packed, rail or the path of a table rank,host,device, relative to the scenario's folder
+)"},
+    {"SlowGpuWithoutFactor",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+faults: {slow_gpu: {rank: 5}}
+)",
+     R"(scenario.yaml:5:20: error: 'faults.slow_gpu.factor' is missing
+    5 | faults: {slow_gpu: {rank: 5}}
+      |                    ^ its speed over that of the others, e.g. 0.8
+)"},
+    {"SlowGpuIsNoFaster",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+faults: {slow_gpu: {rank: 5, factor: 1.5}}
+)",
+     R"(scenario.yaml:5:38: error: 'factor: 1.5' is out of range
+    5 | faults: {slow_gpu: {rank: 5, factor: 1.5}}
+      |                                      ^ use 0.001 to 1
+)"},
+};
+// clang-format on
+
+}  // namespace
+
+const std::vector<BadScenario>& bad_machines() { return kBadMachines; }
+
+}  // namespace scenarios
