@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "hw_models/dtype.h"
+#include "hw_models/measured_kernels.h"
 #include "hw_models/units.h"
 
 namespace hw_models {
@@ -26,6 +28,8 @@ struct GpuSpec {
   double memory_efficiency = 0.85;     ///< best measured streaming bandwidth over peak, (0, 1]
   double misaligned_efficiency = 0.6;  ///< batched half-precision products of misaligned heads over vector peak, (0, 1]
   Watts idle_power{}, active_power{};  ///< per GPU; active = board power limit
+  std::optional<MeasuredKernels> measured;  ///< of this very machine; prices what it holds
+  double busy_neighbours = 0;               ///< at work, over those of `measured`'s `together`; [0, 1]
 
   FlopsPerSecond peak(DType dtype) const { return matrix_peak[static_cast<std::size_t>(dtype)]; }
 };

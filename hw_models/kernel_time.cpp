@@ -22,6 +22,10 @@ struct CostOf {
 
 }  // namespace
 
-KernelCost kernel_cost(const Kernel& kernel, const GpuSpec& gpu) { return std::visit(CostOf{gpu}, kernel); }
+KernelCost kernel_cost(const Kernel& kernel, const GpuSpec& gpu) {
+  KernelCost cost = std::visit(CostOf{gpu}, kernel);
+  if (gpu.measured) cost.time = measured_time(kernel, *gpu.measured, gpu.busy_neighbours).value_or(cost.time);
+  return cost;
+}
 
 }  // namespace hw_models

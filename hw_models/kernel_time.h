@@ -3,6 +3,8 @@
 //   matmul:    max(compute, memory);  compute = waves(tiles, SMs) x tile FLOPs / (SM peak x efficiency(k))
 //   attention: flash: matmul FLOPs at the flash efficiency, or its traffic; unfused: batched matmuls + softmax passes
 //   others:    bytes / (bandwidth x efficiency(bytes)) with a ramp for small transfers
+//
+// Where the device was measured (GpuSpec::measured), its own times take their place.
 #pragma once
 
 #include "hw_models/gpu.h"

@@ -6,6 +6,7 @@
 
 #include "hw_models/cluster_numbering.h"
 #include "hw_models/fabric_shape.h"
+#include "hw_models/measured_transfers.h"
 #include "hw_models/nccl/estimate.h"
 #include "hw_models/payload_rate.h"
 
@@ -83,6 +84,11 @@ void add_fabric(const Cluster& cluster, const FabricWay& way, int sharers, const
 Network::Network(const Cluster& cluster, const NcclChoice& choice) : cluster_(cluster), choice_(choice) {}
 
 CollectiveEstimate Network::collective(Operation operation, Bytes bytes, const GroupLayout& layout) const {
+  const auto& measured = cluster_.spec().node.measured;
+  if (measured && layout.nodes == 1 && layout.ranks > 1) {
+    const std::optional<Seconds> time = collective_time(*measured, operation, bytes, layout.ranks);
+    if (time) return {*time, "measured"};
+  }
   const NcclSystem system = nccl_system(cluster_.spec());
   const NcclEstimate estimate = nccl_estimate(operation, bytes, {system, layout}, choice_);
   return {estimate.time, name(estimate.algorithm)};
@@ -111,6 +117,10 @@ Seconds Network::send(Bytes bytes, int from_gpu, int to_gpu, int sharers) const 
 Seconds Network::send(Bytes bytes, int from_gpu, int to_gpu, int sharers, const FlowShare& share) const {
   if (sharers < 1) throw std::invalid_argument("sharers: a message shares its NIC with itself at least");
   if (from_gpu == to_gpu) return Seconds(0);
+  const auto& measured = cluster_.spec().node.measured;
+  if (measured && !measured->send.empty() && cluster_.node_of(from_gpu) == cluster_.node_of(to_gpu)) {
+    return transfer_time(measured->send, bytes);
+  }
   MessagePath path = inside_nodes(cluster_, from_gpu, to_gpu);
   if (path.medium == Medium::kNetwork) {
     add_fabric(cluster_, fabric_way(cluster_, from_gpu, to_gpu), sharers, share, path);

@@ -13,11 +13,10 @@
 #include "hw_models/cluster.h"
 #include "hw_models/fabric_flows.h"
 #include "hw_models/nccl/algorithm.h"
+#include "hw_models/operation.h"
 #include "hw_models/units.h"
 
 namespace hw_models {
-
-enum class Operation : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kAllToAll };
 
 /// How one group lies on the cluster while its sibling groups (same dimensions, other coordinates) run at once.
 struct GroupLayout {
@@ -36,7 +35,7 @@ struct GroupLayout {
 
 struct CollectiveEstimate {
   Seconds time{};
-  const char* algorithm = "";  ///< NCCL's name: "Ring"; "messages" (all-to-all), "none" (nothing to do)
+  const char* algorithm = "";  ///< NCCL's name: "Ring"; "messages" (all-to-all), "measured", "none" (nothing to do)
 };
 
 struct Message {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "hw_models/collective_correction.h"
+#include "hw_models/gpu.h"
+#include "hw_models/measured_transfers.h"
 #include "hw_models/units.h"
 
 namespace hw_models {
@@ -52,6 +54,8 @@ struct NodeSpec {
   Seconds pcie_latency{};                     ///< one hop
   std::string collective_generation;          ///< of hw_models/nccl/constants.h; "" = by the NVLink rate
   std::optional<NodeCorrection> collectives;  ///< measured; else the generation's
+  std::optional<GpuSpec> own_gpu;             ///< of a file that describes its device itself; `gpu` is its name
+  std::optional<MeasuredTransfers> measured;  ///< of this very machine; prices what stays inside the node
   double host_speed = 1;                      ///< issuing kernels, beside hosts of 2023 (Sapphire Rapids, Genoa)
   Watts overhead_power{};                     ///< the node without its GPUs, under load
   double usd_per_hour = 0;                    ///< on demand, whole node; 0 = unknown

@@ -48,8 +48,12 @@ class KernelPrices {
  public:
   /// A step repeats for days: matrix products run at the clock that the power limit sustains.
   /// All ranks meet once a step at least: the slowest of their GPUs sets the pace.
-  KernelPrices(const hw_models::GpuSpec& gpu, int ranks) : gpu_(gpu) {
+  /// The other devices of its node that ranks sit on are at work, too.
+  KernelPrices(const hw_models::GpuSpec& gpu, int ranks, int gpus_per_node) : gpu_(gpu) {
     gpu_.matrix_efficiency *= gpu.sustained_clock / hw_models::slowest_over_average(gpu.speed_spread, ranks);
+    const int devices = gpu.measured ? gpu.measured->devices : 1;
+    const double others = std::min({ranks, gpus_per_node, devices}) - 1;
+    if (devices > 1) gpu_.busy_neighbours = others / (devices - 1);
   }
 
   const hw_models::KernelCost& of(const hw_models::Kernel& kernel) {
@@ -229,7 +233,7 @@ Prices price_program(const strategies::Program& program, RankClasses classes, co
                      const hw_models::GpuSpec& gpu, const hw_models::SoftwareSpec& software,
                      const strategies::Placement& placement, const strategies::TrainingSpec& training) {
   const hw_models::Network network(cluster, hw_models::known_to_nccl(software.nccl));
-  KernelPrices kernels(gpu, program.ranks());
+  KernelPrices kernels(gpu, program.ranks(), cluster.spec().node.gpus);
   CollectivePrices collectives(program, classes, cluster, placement, network,
                                ranks_by_gpu(program, cluster, placement));
   SendPrices sends(program, classes, cluster, placement, network);

@@ -4,13 +4,10 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
 
-#include "executor/supervisor/seat.h"
+#include "scenarios/cli/run_seat.h"
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/execute/execution.h"
-#include "scenarios/load/diagnostics.h"
 #include "scenarios/report/write_file.h"
 
 namespace scenarios {
@@ -41,11 +38,6 @@ void add_overrides(ScenarioArguments& given) {
   }
 }
 
-void check_backend(const std::string& backend) {
-  if (backend == "cpu") return;
-  throw InputError(fmt::format("error: unknown backend '{}'\n  known: cpu\n", shortened(backend, 100)));
-}
-
 /// One line that is written over, on a terminal only.
 class Progress {
  public:
@@ -70,27 +62,6 @@ void write_outputs(const ScenarioArguments& given, const Execution& execution) {
   if (given.given.count("records-out") > 0) write("records-out", records_csv(execution));
 }
 
-/// The same command line: every rank reads the scenario for itself.
-std::vector<std::string> worker_command(const ScenarioArguments& given, const std::vector<std::string>& arguments) {
-  if (given.file == "-") {
-    throw InputError(
-        "error: execute reads the scenario once per rank, which standard input does not allow\n"
-        "  write it to a file\n");
-  }
-  std::vector<std::string> command{"/proc/self/exe", "execute"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return command;
-}
-
-std::optional<executor::Seat> find_seat() {
-  const auto seat = executor::find_seat([](const char* name) { return std::getenv(name); });
-  if (!seat || seat->launcher == "supervisor") return seat;
-  throw InputError(
-      fmt::format("error: started by {} as rank {} of {}: execute starts its ranks itself\n"
-                  "  run it once, without {}\n",
-                  seat->launcher, seat->rank, seat->ranks, seat->launcher));
-}
-
 }  // namespace
 
 int run_execute(const std::vector<std::string>& arguments) {
@@ -103,14 +74,14 @@ int run_execute(const std::vector<std::string>& arguments) {
   check_backend(given.given["backend"].as<std::string>());
   add_overrides(given);
   const bool records = given.given.count("records-out") > 0;
-  const auto seat = find_seat();
+  const auto seat = find_seat("execute");
   if (seat) given.quiet = true;  // the supervisor has said it
   const Scenario scenario = load(given);
   if (seat) return execute_rank(scenario, *seat, records);
   const Progress progress(scenario, !given.quiet);
   Execution execution;
   try {
-    execution = execute(scenario, {.command = worker_command(given, arguments),
+    execution = execute(scenario, {.command = rank_command("execute", given, arguments),
                                    .on_step = [&](const executor::StepFigures& step) { progress.show(step); }});
   } catch (const RunFailure& failure) {
     progress.clear();

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 #include "hw_models/cluster_check.h"
 #include "scenarios/load/catalog_choice.h"
@@ -50,7 +52,28 @@ constexpr std::array<RateFabric, 6> kFabricsByRate{{{600, "infiniband-xdr"},
                                                     {20, "ethernet-25g"},
                                                     {0, "ethernet-10g"}}};
 
+bool is_path(std::string_view text) { return text.find('/') != std::string_view::npos || text.ends_with(".yaml"); }
+
+/// A node in a file of its own, as `trainyard calibrate` writes it.
+std::optional<hw_models::NodeSpec> read_node_file(const Value& value, Reading& reading) {
+  const std::filesystem::path path = reading.folder / value.text();
+  std::error_code problem;
+  if (!std::filesystem::is_regular_file(path, problem)) {
+    reading.diagnostics.error(
+        value.place(), fmt::format("cannot read the node '{}': there is no such file", shortened(value.text(), 100)),
+        "a path is relative to the folder of the scenario");
+    return std::nullopt;
+  }
+  try {
+    return load_node_file(path);
+  } catch (const InputError& defect) {
+    reading.other_files += defect.what();
+    return std::nullopt;
+  }
+}
+
 std::optional<hw_models::NodeSpec> read_node(const Value& value, Reading& reading) {
+  if (value.kind() == Value::Kind::kScalar && is_path(value.text())) return read_node_file(value, reading);
   if (value.kind() == Value::Kind::kMap && MapReader(value, reading.diagnostics).value("topology")) {
     return read_topology_node(value, reading);
   }
@@ -62,6 +85,7 @@ std::optional<hw_models::GpuSpec> read_gpu(const std::optional<Value>& value, co
   if (value) {
     return read_choice<hw_models::GpuSpec>(*value, "gpus", node.gpu, &Catalog::gpu, load_gpu, reading);
   }
+  if (node.own_gpu) return node.own_gpu;
   std::optional<hw_models::GpuSpec> gpu;
   try {
     gpu = reading.catalog.gpu(node.gpu);
@@ -95,7 +119,7 @@ std::optional<hw_models::FabricSpec> read_fabric(const std::optional<Value>& val
 }
 
 /// From `nodes` or `gpus`, whichever is given. 0 after a finding.
-std::int64_t read_nodes(MapReader& reader, const hw_models::NodeSpec* node) {
+std::int64_t read_nodes(MapReader& reader, hw_models::NodeSpec* node) {
   const auto nodes = reader.integer("nodes", 1, kMostNodes);
   const auto gpus = reader.integer("gpus", 1, kMostGpus);
   Diagnostics& diagnostics = reader.diagnostics();
@@ -105,6 +129,10 @@ std::int64_t read_nodes(MapReader& reader, const hw_models::NodeSpec* node) {
   }
   if (!reader.has("gpus")) return reader.has("nodes") ? nodes.value_or(0) : 1;
   if (!gpus || node == nullptr) return 0;
+  if (*gpus < node->gpus && node->own_gpu && node->scale_up == hw_models::ScaleUpKind::kNone) {
+    node->gpus = node->scale_up_domain = static_cast<int>(*gpus);  // some cores of a calibrated machine
+    return 1;
+  }
   if (*gpus % node->gpus == 0) return *gpus / node->gpus;
   const std::int64_t below = *gpus / node->gpus * node->gpus;
   diagnostics.error(

@@ -1,6 +1,7 @@
 // Catalogue files and inline maps -> plain values.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 
 #include "hw_models/fabric.h"
@@ -16,6 +17,8 @@ namespace scenarios {
 /// `name` is used when the map has no `name` key. Catalogue files carry `source:` (text or list, required there).
 std::optional<hw_models::GpuSpec> load_gpu(const Value& map, const std::string& name, Diagnostics& diagnostics);
 std::optional<hw_models::NodeSpec> load_node(const Value& map, const std::string& name, Diagnostics& diagnostics);
+/// A file that holds one node. Throws InputError with all findings.
+hw_models::NodeSpec load_node_file(const std::filesystem::path& path);
 std::optional<hw_models::FabricSpec> load_fabric(const Value& map, const std::string& name, Diagnostics& diagnostics);
 std::optional<SoftwareStack> load_software(const Value& map, const std::string& name, Diagnostics& diagnostics);
 /// Inline map or catalogue file of a model, in our own words (layers, hidden, heads, ...).

@@ -1,5 +1,6 @@
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/load_catalog.h"
+#include "scenarios/load/measured_section.h"
 
 namespace scenarios {
 namespace {
@@ -53,6 +54,7 @@ std::optional<GpuSpec> load_gpu(const Value& map, const std::string& name, Diagn
   read(reader, {"misaligned_efficiency", 0.01, 1}, gpu.misaligned_efficiency);
   read(reader, {"idle_power", 0, 1e5}, gpu.idle_power);
   read(reader, {"active_power", 0, 1e5}, gpu.active_power);
+  if (const auto measured = reader.value("measured")) gpu.measured = read_measured_kernels(*measured, diagnostics);
   reader.finish();
   const bool powers_known = error_count(diagnostics) == errors && reader.has("active_power");
   if (powers_known && gpu.active_power < gpu.idle_power) {

@@ -7,6 +7,8 @@
 #include "hw_models/pair_links.h"
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/load_catalog.h"
+#include "scenarios/load/measured_section.h"
+#include "scenarios/load/read_file.h"
 
 namespace scenarios {
 namespace {
@@ -144,6 +146,19 @@ void read_collectives(MapReader& reader, NodeSpec& node) {
   if (measured) node.collectives = correction;
 }
 
+/// A name of the catalogue, or the device itself.
+void read_gpu(MapReader& reader, NodeSpec& node) {
+  const std::optional<Value> gpu = reader.value("gpu");
+  if (!reader.has("gpu")) reader.missing("gpu", "write gpu: h100-sxm-80gb");
+  if (!gpu) return;
+  if (gpu->kind() == Value::Kind::kMap) {
+    node.own_gpu = load_gpu(*gpu, node.name + "-device", reader.diagnostics());
+    if (node.own_gpu) node.gpu = node.own_gpu->name;
+  } else {
+    read(reader, "gpu", node.gpu);
+  }
+}
+
 /// What each figure allows alone but not together.
 void check_consistency(MapReader& reader, const NodeSpec& node) {
   Diagnostics& diagnostics = reader.diagnostics();
@@ -178,18 +193,30 @@ std::optional<NodeSpec> load_node(const Value& map, const std::string& name, Dia
   MapReader reader(map, diagnostics);
   NodeSpec node;
   node.name = read_notes(reader, name).name;
-  read(reader, "gpu", node.gpu);
-  if (!reader.has("gpu")) reader.missing("gpu", "write gpu: h100-sxm-80gb");
+  read_gpu(reader, node);
   read(reader, {"gpus", 1, kMaximumGpus, "gpus: 8"}, node.gpus);
   read_scale_up(reader, node);
   read_network(reader, node);
   read_collectives(reader, node);
+  if (const auto measured = reader.value("measured")) node.measured = read_measured_transfers(*measured, diagnostics);
   read(reader, {"overhead_power", 0, 1e6}, node.overhead_power);
   read(reader, {"usd_per_hour", 0, 1e6}, node.usd_per_hour);
   read(reader, "price_date", node.price_date);
   reader.finish();
   if (error_count(diagnostics) == errors) check_consistency(reader, node);
   return error_count(diagnostics) == errors ? std::optional(node) : std::nullopt;
+}
+
+NodeSpec load_node_file(const std::filesystem::path& path) {
+  constexpr std::size_t kMaximumBytes = 1 << 20;  // a calibrated machine has 50 KB
+  const std::string text = read_bounded_file(path, kMaximumBytes, "a node");
+  Diagnostics diagnostics(path.string(), text);
+  std::optional<NodeSpec> node;
+  if (const std::optional<Value> root = parse_yaml(text, diagnostics)) {
+    node = load_node(*root, path.stem().string(), diagnostics);
+  }
+  if (!node || diagnostics.has_errors()) throw InputError(diagnostics.print());
+  return *node;
 }
 
 }  // namespace scenarios

@@ -130,22 +130,50 @@ std::optional<std::vector<std::int64_t>> MapReader::integers(std::string_view ke
   return result.size() == items.size() ? std::optional(result) : std::nullopt;
 }
 
-std::optional<double> MapReader::number(std::string_view key, double minimum, double maximum) {
-  const std::optional<std::string> word = text(key);
-  if (!word) return std::nullopt;
+namespace {
+
+/// `value` is a scalar.
+std::optional<double> read_number(std::string_view key, const Value& value, double minimum, double maximum,
+                                  Diagnostics& diagnostics) {
+  const std::string& word = value.text();
   double number = 0;
-  const char* last = word->data() + word->size();
-  const auto [end, status] = std::from_chars(word->data(), last, number);
-  const bool quoted = state_->find(key)->value.quoted();
+  const char* last = word.data() + word.size();
+  const auto [end, status] = std::from_chars(word.data(), last, number);
+  const bool quoted = value.quoted();
   if (status == std::errc::invalid_argument || end != last || quoted || !std::isfinite(number)) {
-    state_->diagnostics.error(place(key), fmt::format("'{}' must be a number, not '{}'", key, shortened(*word)),
-                              quoted ? "remove the quotes" : "");
+    diagnostics.error(value.place(), fmt::format("'{}' must be a number, not '{}'", key, shortened(word)),
+                      quoted ? "remove the quotes" : "");
     return std::nullopt;
   }
   if (status == std::errc() && number >= minimum && number <= maximum) return number;
-  state_->diagnostics.error(
-      place(key), fmt::format("'{}: {}' is out of range", key, shortened(*word)),
-      range_advice(fmt::format("{:g}", minimum), fmt::format("{:g}", maximum), std::isfinite(maximum)));
+  diagnostics.error(value.place(), fmt::format("'{}: {}' is out of range", key, shortened(word)),
+                    range_advice(fmt::format("{:g}", minimum), fmt::format("{:g}", maximum), std::isfinite(maximum)));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> MapReader::number(std::string_view key, double minimum, double maximum) {
+  if (!text(key)) return std::nullopt;
+  return read_number(key, state_->find(key)->value, minimum, maximum, state_->diagnostics);
+}
+
+std::optional<std::vector<double>> MapReader::numbers(std::string_view key, double minimum, double maximum) {
+  const std::optional<Value> found = value(key);
+  if (!found) return std::nullopt;
+  const bool list = found->kind() == Value::Kind::kList;
+  const std::vector<Value> items = list ? found->items() : std::vector<Value>{};
+  std::vector<double> result;
+  for (const Value& item : items) {
+    if (item.kind() != Value::Kind::kScalar) break;
+    if (const auto number = read_number(key, item, minimum, maximum, state_->diagnostics)) {
+      result.push_back(*number);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!items.empty() && result.size() == items.size()) return result;
+  state_->diagnostics.error(found->place(), fmt::format("'{}' must be a list of numbers", key), "write [1, 2.5, 3]");
   return std::nullopt;
 }
 

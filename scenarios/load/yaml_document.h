@@ -80,6 +80,7 @@ class MapReader {
   std::optional<double> number(std::string_view key, double minimum, double maximum);
   std::optional<double> quantity(std::string_view key, QuantityKind kind, double minimum, double maximum);
   std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::int64_t minimum, std::int64_t maximum);
+  std::optional<std::vector<double>> numbers(std::string_view key, double minimum, double maximum);  ///< not empty
   /// The value of one of the words; a finding lists them and names the nearest.
   template <class T>
   std::optional<T> one_of(std::string_view key, const std::vector<std::pair<std::string, T>>& words) {

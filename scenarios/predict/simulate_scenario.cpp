@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
+#include "executor/cpu/run_rank.h"
 #include "scenarios/load/diagnostics.h"
 #include "sim/price_program.h"
 #include "sim/rank_classes.h"
@@ -16,6 +18,12 @@ namespace {
 
 constexpr std::string_view kAdvice =
     "check micro_batch, global_batch, sequence_length and the rates of the GPU, the node and the input";
+
+/// Which lanes share an engine, by the stack's backend; nullopt: every lane runs by itself, as on a GPU.
+std::optional<strategies::LaneEngines> shared_engines(const SoftwareStack& software) {
+  if (software.implementation.name == "trainyard-cpu") return executor::cpu::kLaneEngines;
+  return std::nullopt;
+}
 
 /// Time of all operations of one process one after the other.
 double serial_ns(const strategies::Role& role, const std::vector<std::vector<sim::OperationPrice>>& prices) {
@@ -101,7 +109,10 @@ sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Pr
                                   const SimulationChoice& choice) {
   const sim::Prices prices = price_scenario(scenario, program, job, choice);
   check_duration(scenario, program, prices);
-  return sim::simulate_lanes(program, prices, {.steps = 2, .records = choice.records});
+  const sim::StepOptions options{.steps = 2, .records = choice.records};
+  const std::optional<strategies::LaneEngines> engines = shared_engines(scenario.software);
+  return engines ? sim::simulate_operations(program, prices, options, *engines)
+                 : sim::simulate_lanes(program, prices, options);
 }
 
 std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program) {

@@ -27,6 +27,15 @@ bool written_through(const std::filesystem::path& path) {
 
 }  // namespace
 
+void check_writable(const std::filesystem::path& path) {
+  if (path.empty()) refuse("''", "the name is empty");
+  std::error_code problem;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, problem)) refuse(path, "the folder does not exist");
+  if (std::filesystem::is_directory(path, problem)) refuse(path, "it is a directory");
+  if (::access(folder.c_str(), W_OK) != 0) refuse(path, std::strerror(errno));
+}
+
 void write_file(const std::filesystem::path& path, std::string_view content) {
   if (path.empty()) refuse("''", "the name is empty");
   if (written_through(path)) {

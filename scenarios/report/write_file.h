@@ -6,6 +6,9 @@
 
 namespace scenarios {
 
+/// Throws InputError when `path` cannot be written, before minutes of work for it.
+void check_writable(const std::filesystem::path& path);
+
 /// Writes a temporary file beside `path` and renames it. Throws InputError when the place cannot be written.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
