@@ -1,7 +1,7 @@
 // One class of ranks in virtual time, lane by lane: simulate_lanes' process. At every time at which something happens
 // to it, it ends what is done, starts what is ready and settles the rates. Compute and tensor lane go run by run
-// (lane_tables.h) as long as no other transfer is in flight; then kernels go on as a run, an exchange by itself. Operations that the host
-// awaits one by one (serial_stretch.h) are booked at once, ahead of time.
+// (lane_tables.h) as long as no other transfer is in flight; then kernels go on as a run, an exchange by itself.
+// Operations that the host awaits one by one (serial_stretch.h) are booked at once, ahead of time.
 #pragma once
 
 #include <array>

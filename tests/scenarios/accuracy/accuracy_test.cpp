@@ -12,6 +12,7 @@
 
 #include "scenarios/load/read_file.h"
 #include "tests/scenarios/accuracy/example_runs.h"
+#include "tests/scenarios/whole_tables.h"
 
 namespace scenarios {
 namespace {
@@ -262,6 +263,9 @@ TEST(Accuracy, IsDeterministic) {
 /// Tables of published runs beside the source tree, where there are some.
 class PublishedRuns : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    if (!kWholeTables) GTEST_SKIP() << kNoWholeTables;
+  }
   static std::filesystem::path file() {
     return std::filesystem::path(TRAINYARD_SOURCE_DIR) / "tests/data/published" / GetParam();
   }

@@ -14,6 +14,7 @@
 #include "scenarios/accuracy/accuracy.h"
 #include "scenarios/load/read_file.h"
 #include "scenarios/predict/prediction.h"
+#include "tests/scenarios/whole_tables.h"
 
 namespace scenarios {
 namespace {
@@ -72,6 +73,7 @@ TEST(Band, TheRunsOfSc21ArePredictedWithin15Percent) {
 }
 
 TEST(Band, IsTheErrorOfTheBuyerSubset) {
+  if (!kWholeTables) GTEST_SKIP() << kNoWholeTables;
   const std::filesystem::path data = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "tests/data/published";
   std::vector<MeasuredRun> runs;
   for (const char* name : {"runs.csv", "runs2.csv"}) {
