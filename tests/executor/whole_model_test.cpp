@@ -127,13 +127,14 @@ std::vector<double> losses(const ModelSpec& spec, const cpu::Kernels<T>& kernels
 TEST(WholeModel, SinglePrecisionFollowsThePlainLoops) {
   for (const ModelSpec& spec : models()) {
     for (const bool adamw : {false, true}) {
+      const double tolerance = adamw ? 1e-3 : 1e-4;  // AdamW divides small gradients, rounding and all, by their size
       const std::vector<double> expected = losses(spec, cpu::reference::kernels<double>(), adamw);
       EXPECT_LT(expected[58], (adamw ? 0.8 : 0.95) * expected[0]) << spec.name;  // the last loss, the first
       for (const cpu::Kernels<float>& kernels : cpu::runnable_kernels()) {
         const std::vector<double> actual = losses(spec, kernels, adamw);
         ASSERT_EQ(actual.size(), expected.size());
         for (std::size_t i = 0; i < actual.size(); ++i) {
-          ASSERT_NEAR(actual[i], expected[i], 1e-4 * std::max(1.0, std::abs(expected[i])))
+          ASSERT_NEAR(actual[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i])))
               << spec.name << ' ' << kernels.name << ' ' << i << (adamw ? " AdamW" : " SGD");
         }
         EXPECT_EQ(actual, losses(spec, kernels, adamw)) << "not the same bits twice";
