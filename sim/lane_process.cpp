@@ -9,7 +9,7 @@ namespace {
 using strategies::Lane;
 
 constexpr std::int64_t kNever = TimeIndex::kNever;
-constexpr std::size_t kCompute = static_cast<std::size_t>(Lane::kCompute);
+
 }  // namespace
 
 LaneProcess::LaneProcess(LaneWorld& world, std::uint32_t process)
