@@ -42,6 +42,7 @@ std::vector<double> microseconds(const std::vector<double>& seconds) {
 std::string quality_line(const Calibration& calibration, const std::string& kind, int indent) {
   const auto found = std::ranges::find(calibration.quality, kind, &executor::Quality::kind);
   if (found == calibration.quality.end()) return "";
+  if (calibration.rounds < 2) return fmt::format("{:{}}# one sample a point\n", "", indent);
   return fmt::format("{:{}}# {} samples a point; median 95 % confidence interval +-{:.1f} %, variation {:.1f} %\n", "",
                      indent, calibration.rounds, 100 * found->confidence, 100 * found->variation);
 }
@@ -138,6 +139,11 @@ std::string state_text(const Calibration& calibration) {
       100 * calibration.waited);
 }
 
+/// One sample tells nothing about the next.
+std::string variation_text(const Calibration& calibration) {
+  return calibration.rounds < 2 ? "unknown" : fmt::format("{:.1f} %", 100 * executor::typical_variation(calibration));
+}
+
 double largest(const MeasuredKernel& kernel, double (*figure)(std::span<const double> sizes, double seconds)) {
   double best = 0;
   const auto& axes = kernel.alone.axes;
@@ -185,8 +191,8 @@ std::string machine_yaml(const Calibration& calibration) {
       "confidence: {}\n",
       noisy ? "C" : "A");
   if (noisy) text += "note: \"the machine was too busy or too unsteady: measure again when it is quiet\"\n";
-  text += fmt::format("source:\n  - \"measured: {} rounds in {:.0f} s; medians; typical variation {:.1f} %\"\n",
-                      calibration.rounds, calibration.seconds, 100 * typical_variation(calibration));
+  text += fmt::format("source:\n  - \"measured: {} rounds in {:.0f} s; medians; typical variation {}\"\n",
+                      calibration.rounds, calibration.seconds, variation_text(calibration));
   text += fmt::format("  - \"machine: {}\"\n", state_text(calibration));
   return text + node_text(calibration) + node_transfers(calibration) + device_text(calibration);
 }
@@ -194,17 +200,18 @@ std::string machine_yaml(const Calibration& calibration) {
 std::string calibration_text(const Calibration& calibration) {
   std::vector<std::vector<std::string>> rows{{"measured", "95 % +-", "variation", "worst"}};
   for (const executor::Quality& each : calibration.quality) {
+    if (calibration.rounds < 2) break;  // one sample tells nothing about the next
     rows.push_back({each.kind, fmt::format("{:.1f} %", 100 * each.confidence),
                     fmt::format("{:.1f} %", 100 * each.variation),
                     fmt::format("{:.0f} %", 100 * each.worst_variation)});
   }
   return fmt::format(
       "{}\n{} rounds in {:.0f} s on {} ({} kernels)\n{}\nbest product {:.1f} GFLOP/s, memory {:.1f} GB/s, an operation "
-      "{:.2f} us; typical variation {:.1f} %\n",
+      "{:.2f} us; typical variation {}\n",
       table(rows, 1), calibration.rounds, calibration.seconds, calibration.before.processor, calibration.instructions,
       state_text(calibration), best_product_flops(calibration.kernels) / 1e9,
       memory_bytes_per_s(calibration.kernels) / 1e9, calibration.kernels.operation.value() * 1e6,
-      100 * typical_variation(calibration));
+      variation_text(calibration));
 }
 
 }  // namespace scenarios
