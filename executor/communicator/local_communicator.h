@@ -37,7 +37,7 @@ class LocalCommunicator final : public Communicator {
   int rank() const override { return membership_.rank; }
   int ranks() const override { return membership_.ranks; }
   GroupHandle group(std::span<const int> members) override;
-  Request post(const CollectiveCall& call) override;
+  Request post(const CollectiveCall& given) override;
   Request send(int to, std::uint64_t tag, std::span<const std::byte> data) override;
   Request receive(int from, std::uint64_t tag, std::span<std::byte> data) override;
   void progress() override;

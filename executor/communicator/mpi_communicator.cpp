@@ -46,17 +46,17 @@ bool initialize() {
 
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(const Membership& membership) : membership_(membership) {
+  explicit MpiCommunicator(Membership membership) : membership_(std::move(membership)) {
     int rank = 0, size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (rank != membership.rank || size < membership.ranks) {
+    if (rank != membership_.rank || size < membership_.ranks) {
       throw std::runtime_error(fmt::format(
           "this process is rank {} of {} for its launcher, but {} of {} for MPI: start it with the mpirun of the MPI "
           "that it was built with, or with srun --mpi=pmix, or set MASTER_ADDR and MASTER_PORT to do without MPI",
-          membership.rank, membership.ranks, rank, size));
+          membership_.rank, membership_.ranks, rank, size));
     }
-    std::vector<int> all(static_cast<std::size_t>(membership.ranks));
+    std::vector<int> all(static_cast<std::size_t>(membership_.ranks));
     std::iota(all.begin(), all.end(), 0);
     group(all);
     mailbox_ = std::make_unique<MpiMailbox>(
@@ -251,6 +251,8 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> join_mpi(Membership membership) { return std::make_unique<MpiCommunicator>(membership); }
+std::unique_ptr<Communicator> join_mpi(Membership membership) {
+  return std::make_unique<MpiCommunicator>(std::move(membership));
+}
 
 }  // namespace executor

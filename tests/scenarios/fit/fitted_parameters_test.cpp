@@ -11,6 +11,7 @@
 #include "scenarios/fit/fit_problem.h"
 #include "scenarios/load/diagnostics.h"
 #include "tests/scenarios/cli/run_binary.h"
+#include "tests/scenarios/whole_tables.h"
 
 namespace scenarios {
 namespace {
@@ -71,6 +72,7 @@ TEST(FittedParameters, DefectsAreNamed) {
 
 /// Two published runs of every group: each parameter moves some of them.
 TEST(FittedParameters, MovePredictions) {
+  if (!kWholeTables) GTEST_SKIP() << kNoWholeTables;
   const std::string folder = std::string(TRAINYARD_SOURCE_DIR) + "/tests/data/published/";
   std::map<std::string, int> seen;
   std::vector<MeasuredRun> runs;
