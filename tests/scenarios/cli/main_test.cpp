@@ -30,6 +30,7 @@ std::string input_of(std::string_view verb) {
 /// The options that `verb --help` must name.
 std::vector<std::string> options_of(std::string_view verb) {
   if (verb == "topology") return {"--json", "--dot", "--svg", "--help"};
+  if (verb == "calibrate") return {"--quick", "--out", "--quiet", "--help"};
   std::vector<std::string> options{"--json", "--catalog", "--help"};
   if (verb == "catalog") return options;
   if (verb == "accuracy") {
@@ -103,8 +104,10 @@ TEST_P(EveryVerb, RefusesUnknownAndAbbreviatedOptions) {
 }
 
 TEST_P(EveryVerb, JsonIsOneObjectAndNothingElse) {
+  if (GetParam() == "calibrate") return;  // its answer is the file that it writes
   std::vector<std::string> arguments{GetParam(), "--json"};
   if (GetParam() != "catalog") arguments.push_back(input_of(GetParam()));
+  if (GetParam() == "validate") arguments.insert(arguments.end(), {"--tolerance", "10"});  // not this machine's node
   const RunResult run = run_binary(arguments);
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.error, "");
