@@ -1,7 +1,7 @@
 # The optional communicator over MPI (docs/communicator.md).
 # trainyard_use_mpi(TARGET): keeps its files in TARGET where TRAINYARD_MPI allows and there is an MPI, else takes them
 # out; says which it is.
-set(TRAINYARD_MPI OFF CACHE STRING "Communicator over MPI: AUTO (where MPI is found), ON or OFF")
+set(TRAINYARD_MPI AUTO CACHE STRING "Communicator over MPI: AUTO (where MPI is found), ON or OFF")
 set_property(CACHE TRAINYARD_MPI PROPERTY STRINGS AUTO ON OFF)
 
 function(trainyard_use_mpi target)

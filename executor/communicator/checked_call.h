@@ -14,7 +14,6 @@ class CheckedCall {
   /// Throws std::invalid_argument if the call contradicts itself.
   CheckedCall(const CollectiveCall& given, std::size_t members);
   CheckedCall(CheckedCall&&) = default;
-  CheckedCall& operator=(CheckedCall&&) = default;
   const CollectiveCall& call() const { return call_; }
 
  private:

@@ -18,22 +18,6 @@ std::size_t size_of(Element element) { return element == Element::kFloat32 ? 4 :
 
 const char* name(Reduction reduction) { return reduction == Reduction::kSum ? "sum" : "max"; }
 
-const char* name(Failure failure) {
-  switch (failure) {
-    case Failure::kPeerLost:
-      return "peer lost";
-    case Failure::kPeerLeft:
-      return "peer left";
-    case Failure::kStalled:
-      return "stalled";
-    case Failure::kMismatch:
-      return "mismatch";
-    case Failure::kAborted:
-      return "aborted";
-  }
-  return "?";
-}
-
 std::vector<std::size_t> even_blocks(std::size_t bytes, std::size_t members, std::size_t element_bytes) {
   const std::size_t elements = bytes / element_bytes, rest = bytes % element_bytes;
   std::vector<std::size_t> blocks(members);

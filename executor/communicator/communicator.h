@@ -1,7 +1,8 @@
 // What the ranks of one run exchange with each other. Shaped after NCCL: operations are posted and complete later;
 // members of a group post the collectives of that group in the same order; buffers belong to the communicator from
-// the post to the completion. Unlike NCCL nothing runs by itself: one thread per rank, and bytes move only inside
-// progress(), test(), wait() and wait_any() (a CPU has no copy engine to spare).
+// the post to the completion; its destructor still sends what was posted. Unlike NCCL nothing runs by itself: one
+// thread per rank, and bytes move only inside progress(), test(), wait() and wait_any() (a CPU has no copy engine to
+// spare).
 //
 //   const GroupHandle tensor = communicator.group({{0, 1}});
 //   const Request sum = communicator.post({.kind = CollectiveKind::kAllReduce, .group = tensor, .data = bytes_of(x)});
@@ -76,21 +77,18 @@ enum class Failure : std::uint8_t {
   kMismatch,  ///< members posted different collectives, or a message has another size than its receive
   kAborted    ///< the abort descriptor became readable
 };
-const char* name(Failure failure);
 
 /// what() names the operation of this rank, the peer and what it was last known to do.
 class CommunicationError : public std::runtime_error {
  public:
-  CommunicationError(Failure failure, int peer, Request request, const std::string& message)
-      : std::runtime_error(message), failure_(failure), peer_(peer), request_(request) {}
+  CommunicationError(Failure failure, int peer, const std::string& message)
+      : std::runtime_error(message), failure_(failure), peer_(peer) {}
   Failure failure() const { return failure_; }
-  int peer() const { return peer_; }            ///< the rank to blame; -1 = none (aborted)
-  Request request() const { return request_; }  ///< the operation that suffered; 0 = none was under way
+  int peer() const { return peer_; }  ///< the rank to blame; -1 = unknown or none
 
  private:
   Failure failure_;
   int peer_;
-  Request request_;
 };
 
 class Communicator {

@@ -31,4 +31,9 @@ const CommunicatorKind* find_communicator_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : &*found;
 }
 
+const CommunicatorKind* self_connecting_kind() {
+  const auto found = std::ranges::find(kKinds, true, &CommunicatorKind::connects_itself);
+  return found == kKinds.end() ? nullptr : &*found;
+}
+
 }  // namespace executor

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "executor/communicator/checked_call.h"
+
 namespace executor {
 
 CallShape shape_of(const CollectiveCall& call) {
@@ -10,8 +12,7 @@ CallShape shape_of(const CollectiveCall& call) {
   shape.kind = static_cast<std::uint8_t>(call.kind);
   if (call.kind == CollectiveKind::kAllToAll) return shape;  // its bytes may differ by member
   shape.bytes = call.data.size();
-  const bool reduces = call.kind != CollectiveKind::kAllGather && call.kind != CollectiveKind::kBroadcast;
-  if (reduces) {
+  if (reduces(call.kind)) {
     shape.element = static_cast<std::uint8_t>(call.element);
     shape.reduction = static_cast<std::uint8_t>(call.reduction);
   }
@@ -26,11 +27,10 @@ CallShape shape_of(const CollectiveCall& call) {
 std::string describe(const CallShape& shape) {
   const auto kind = static_cast<CollectiveKind>(shape.kind);
   std::string text = strategies::name(kind);
-  const bool copies = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kBroadcast;
   if (kind != CollectiveKind::kAllToAll) {
-    if (!copies) text += fmt::format(" {}", name(static_cast<Reduction>(shape.reduction)));
+    if (reduces(kind)) text += fmt::format(" {}", name(static_cast<Reduction>(shape.reduction)));
     text += fmt::format(" of {} bytes", shape.bytes);
-    if (!copies) text += fmt::format(" of {}", name(static_cast<Element>(shape.element)));
+    if (reduces(kind)) text += fmt::format(" of {}", name(static_cast<Element>(shape.element)));
   }
   if (kind == CollectiveKind::kBroadcast) text += fmt::format(" from position {}", shape.root);
   if (kind == CollectiveKind::kReduce) text += fmt::format(" to position {}", shape.root);

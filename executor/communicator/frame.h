@@ -52,7 +52,7 @@ CallShape shape_of(const CollectiveCall& call);
 /// "all-reduce sum of 4096 bytes of float32"
 std::string describe(const CallShape& shape);
 
-/// FNV-1a, for the identity of groups and block lists.
+/// FNV-1a, for the identity of groups, block lists and collectives.
 std::uint64_t hash_of(std::span<const std::byte> bytes);
 
 }  // namespace executor

@@ -157,7 +157,7 @@ void LocalCommunicator::fail(Failure failure, int peer, Request request, const s
   const auto operation = operations_.find(request.value);
   const std::string place = operation == operations_.end() ? "" : fmt::format(" in {}", describe(operation->second));
   const std::string what = fmt::format("rank {}{}: {}", rank(), place, message);
-  broken_.emplace(failure, peer, request, what);
+  broken_.emplace(failure, peer, what);
   tell_peers(failure, peer, failed_ ? failed_->text : what);
   throw *broken_;
 }

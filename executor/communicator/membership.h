@@ -34,5 +34,7 @@ struct CommunicatorKind {
 /// "local" first: the default.
 std::span<const CommunicatorKind> communicator_kinds();
 const CommunicatorKind* find_communicator_kind(std::string_view name);
+/// The kind that needs no sockets; nullptr where none is built.
+const CommunicatorKind* self_connecting_kind();
 
 }  // namespace executor

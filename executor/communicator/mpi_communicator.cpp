@@ -234,7 +234,7 @@ class MpiCommunicator final : public Communicator {
   [[noreturn]] void fail(Failure failure, int peer, Request request, const std::string& message) {
     const auto operation = operations_.find(request);
     const std::string place = operation == operations_.end() ? "" : fmt::format(" in {}", operation->second.what);
-    broken_.emplace(failure, peer, request, fmt::format("rank {}{}: {}", rank(), place, message));
+    broken_.emplace(failure, peer, fmt::format("rank {}{}: {}", rank(), place, message));
     throw *broken_;
   }
 

@@ -425,11 +425,11 @@ TEST_P(Contract, DisagreementAboutTheRootIsNoticed) {
 }
 
 TEST_P(Contract, LeavingWhileNotNeededHurtsNobody) {
-  expect_well(3, [](const RankSeat& seat) {
+  const std::vector<std::byte> last = marked(1, 1'000'000);  // outlives the communicator, which sends it as it leaves
+  expect_well(3, [&last](const RankSeat& seat) {
     Communicator& c = seat.communicator;
     const std::vector<int> members{0, 2};
     all_reduce(c, kWorld, 0, Reduction::kSum);
-    const std::vector<std::byte> last = marked(1, 1'000'000);
     if (c.rank() == 1) c.send(0, 0, last);  // leaves without waiting
     if (c.rank() == 1) return "";
     for (int i = 0; i < 100; ++i) all_reduce(c, c.group(members), 0, Reduction::kSum);

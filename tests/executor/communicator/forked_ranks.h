@@ -33,7 +33,7 @@ struct Ranks {
 
 struct RunOptions {
   std::chrono::milliseconds deadline = std::chrono::seconds(30);
-  std::function<void(const Ranks&)> meanwhile = {};  ///< in the parent, when all ranks have called ready()
+  std::function<void(const Ranks&)> meanwhile = {};  ///< in the parent, when all ranks have called tell_ready()
 };
 
 /// What a rank's body runs with.

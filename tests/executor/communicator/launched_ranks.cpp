@@ -14,11 +14,6 @@
 namespace executor {
 namespace {
 
-const CommunicatorKind* launched_kind() {
-  const auto found = std::ranges::find(communicator_kinds(), true, &CommunicatorKind::connects_itself);
-  return found == communicator_kinds().end() ? nullptr : &*found;
-}
-
 /// The processes meet in their first test that needs it and part after the last: MPI starts once and ends once.
 class Meeting : public ::testing::Environment {
  public:
@@ -30,9 +25,9 @@ class Meeting : public ::testing::Environment {
   }
   Communicator& communicator() {
     if (!communicator_) {
-      communicator_ = launched_kind()->join({.rank = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK")),
-                                             .ranks = std::atoi(std::getenv("OMPI_COMM_WORLD_SIZE")),
-                                             .deadline = std::chrono::minutes(2)});
+      communicator_ = self_connecting_kind()->join({.rank = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK")),
+                                                    .ranks = std::atoi(std::getenv("OMPI_COMM_WORLD_SIZE")),
+                                                    .deadline = std::chrono::minutes(2)});
     }
     return *communicator_;
   }
@@ -44,7 +39,7 @@ class Meeting : public ::testing::Environment {
 
 }  // namespace
 
-bool launched() { return std::getenv("OMPI_COMM_WORLD_RANK") != nullptr && launched_kind() != nullptr; }
+bool launched() { return std::getenv("OMPI_COMM_WORLD_RANK") != nullptr && self_connecting_kind() != nullptr; }
 
 int launched_rank() { return Meeting::instance().communicator().rank(); }
 
