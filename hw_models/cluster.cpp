@@ -50,7 +50,8 @@ class LinkList {
       const double downlinks = static_cast<double>(nodes) * number_.nics / number_.leaves_per_unit;
       const BytesPerSecond uplinks = spec_.node.nic_bandwidth * (downlinks / spec_.fabric.oversubscription);
       const int pod = number_.pod_of_leaf(leaf);
-      add(number_.leaf(leaf), number_.spine(pod), LinkClass::kUplink, uplinks * intact(leaf),
+      const double left = intact(spec_.thin_link, ThinLink::At::kLeaf, leaf);  // of the first plane
+      add(number_.leaf(leaf), number_.spine(pod), LinkClass::kUplink, uplinks * (1 - (1 - left) / spec_.fabric.planes),
           spec_.fabric.switch_latency);
       pods[static_cast<std::size_t>(pod)] += uplinks;
     }
@@ -61,22 +62,15 @@ class LinkList {
     }
   }
 
-  double intact(int leaf) const {
-    const std::optional<ThinLink>& thin = spec_.thin_link;
-    if (!thin || thin->at != ThinLink::At::kLeaf || thin->index != leaf) return 1;
-    return 1 - (1 - thin->factor) / spec_.fabric.planes;
-  }
-
   void add_node(int node) {
     add_scale_up(node);
     add_pcie(node);
     if (number_.leaves == 0) return;
     const Seconds port_latency = (spec_.fabric.endpoint_latency + spec_.fabric.switch_latency) / 2;
-    const std::optional<ThinLink>& thin = spec_.thin_link;
-    const bool is_thin = thin && thin->at == ThinLink::At::kNode && thin->index == node;
+    const double left = intact(spec_.thin_link, ThinLink::At::kNode, node);
     for (int nic = 0; nic < number_.nics; ++nic) {
       add(number_.nic(node, nic), number_.leaf(number_.leaf_of_nic(node, nic)), LinkClass::kNicPort,
-          spec_.node.nic_bandwidth * (is_thin ? thin->factor : 1), port_latency);
+          spec_.node.nic_bandwidth * left, port_latency);
     }
   }
 
@@ -195,7 +189,7 @@ struct Cluster::Graph {
                              std::vector<LinkId>& route) const {
     route.push_back(between(from_nic, number.leaf(from_leaf)));
     if (from_leaf != to_leaf) {
-      // A leaf's uplink is the first of its links: the search in its row ends at once. So it does for a core.
+      // A leaf's uplink is the first of its links: the search in its row ends at once. A core's has one link per pod.
       const int from_pod = number.pod_of_leaf(from_leaf), to_pod = number.pod_of_leaf(to_leaf);
       route.push_back(between(number.leaf(from_leaf), number.spine(from_pod)));
       if (from_pod != to_pod) {

@@ -54,6 +54,11 @@ struct ThinLink {
   double factor = 1;
 };
 
+/// What is left of the links of leaf or node `index`.
+inline double intact(const std::optional<ThinLink>& thin, ThinLink::At at, int index) {
+  return thin && thin->at == at && thin->index == index ? thin->factor : 1;
+}
+
 struct ClusterSpec {
   NodeSpec node;
   int nodes = 1;
@@ -85,6 +90,11 @@ class Cluster {
   NicSet nics_of(int gpu) const;
   /// Global index of the first of them, -1 without NICs.
   int nic_of(int gpu) const;
+
+  /// Whether a message between them goes over NICs: to another node and another domain.
+  bool leaves_domain(int from_gpu, int to_gpu) const {
+    return node_of(from_gpu) != node_of(to_gpu) && domain_of(from_gpu) != domain_of(to_gpu);
+  }
 
   /// Links from `from` to `to`, in order; empty when equal. Balanced: where equal routes exist (spines, cores, planes),
   /// one trunk stands for all of them. Two GPUs joined by scale-up links never leave them, at most one GPU lies between

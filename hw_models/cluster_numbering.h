@@ -14,8 +14,8 @@
 
 namespace hw_models {
 
-/// NICs of one GPU, by their index inside the node, ascending: consecutive ones, or those listed in the node's wiring
-/// (which must outlive this).
+/// NICs of one GPU, by their index inside the node, ascending: consecutive ones, or those of a list (the
+/// node's wiring, a NicAssignment's), which must outlive this.
 class NicSet {
  public:
   NicSet() = default;

@@ -15,6 +15,10 @@ enum class FabricKind : std::uint8_t {
   kFatTree,        ///< all NICs of a node hang on one leaf
   kNone            ///< a single node
 };
+constexpr const char* name(FabricKind kind) {
+  if (kind == FabricKind::kNone) return "none";
+  return kind == FabricKind::kFatTree ? "fat-tree" : "rail-optimized";
+}
 
 struct FabricSpec {
   std::string name;  ///< catalogue name, e.g. "infiniband-ndr"

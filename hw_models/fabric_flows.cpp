@@ -2,29 +2,20 @@
 
 #include <algorithm>
 
+#include "hw_models/mixed.h"
+
 namespace hw_models {
-namespace {
-
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every bit of the input changes half of the output's.
-std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
-
-}  // namespace
-
 void FlowShare::add(const FlowShare& other) {
   factor = std::min(factor, other.factor);
   flows = other.most < most ? other.flows : most < other.most ? flows : std::max(flows, other.flows);
   most = std::min(most, other.most);
 }
 
-FabricFlows::FabricFlows(const ClusterSpec& spec) : spec_(spec), number_(spec), shape_(fabric_shape(spec)) {}
+FabricFlows::FabricFlows(const ClusterSpec& spec)
+    : fabric_(spec.fabric), thin_(spec.thin_link), number_(spec), shape_(fabric_shape(spec)) {}
 
 void FabricFlows::add(const FabricFlow& flow) {
-  if (!spec_.fabric.hash_seed) return;
+  if (!fabric_.hash_seed) return;
   for (int plane = 0; plane < shape_.planes; ++plane) {
     if (!uses(flow, plane)) continue;
     for (const Cable& cable : cables(flow, plane)) ++flows_on_[cable];
@@ -34,7 +25,7 @@ void FabricFlows::add(const FabricFlow& flow) {
 FlowShare FabricFlows::share(const FabricFlow& flow) const {
   FlowShare share;
   share.factor = thin_factor(flow);
-  if (!spec_.fabric.hash_seed) return share;
+  if (!fabric_.hash_seed) return share;
   int used = 0;
   for (int plane = 0; plane < shape_.planes; ++plane) {
     if (!uses(flow, plane)) continue;
@@ -57,15 +48,14 @@ int FabricFlows::tier(const FabricFlow& flow) const {
 }
 
 bool FabricFlows::on_thin_leaf(const FabricFlow& flow) const {
-  const std::optional<ThinLink>& thin = spec_.thin_link;
-  if (!thin || thin->at != ThinLink::At::kLeaf) return false;
+  if (!thin_ || thin_->at != ThinLink::At::kLeaf) return false;
   const int from = leaf(flow.from_nic), to = leaf(flow.to_nic);
-  return from != to && (from == thin->index || to == thin->index);
+  return from != to && (from == thin_->index || to == thin_->index);
 }
 
 /// The thin leaf is the first plane's; without uplinks it is avoided.
 bool FabricFlows::uses(const FabricFlow& flow, int plane) const {
-  return plane > 0 || !on_thin_leaf(flow) || spec_.thin_link->factor > 0;
+  return plane > 0 || !on_thin_leaf(flow) || thin_->factor > 0;
 }
 
 std::vector<FabricFlows::Cable> FabricFlows::cables(const FabricFlow& flow, int plane) const {
@@ -86,27 +76,22 @@ std::vector<FabricFlows::Cable> FabricFlows::cables(const FabricFlow& flow, int 
 
 BytesPerSecond FabricFlows::rate(const Cable& cable) const {
   const auto& [up, tier, plane, at, port] = cable;
-  if (tier == kSpineTier) return shape_.spine_cable * spec_.fabric.efficiency;
-  const std::optional<ThinLink>& thin = spec_.thin_link;
-  const bool is_thin = thin && thin->at == ThinLink::At::kLeaf && thin->index == at && plane == 0;
-  return shape_.leaf_cable * (spec_.fabric.efficiency * (is_thin ? thin->factor : 1));
+  if (tier == kSpineTier) return shape_.spine_cable * fabric_.efficiency;
+  const double left = plane == 0 ? intact(thin_, ThinLink::At::kLeaf, at) : 1;
+  return shape_.leaf_cable * (fabric_.efficiency * left);
 }
 
 double FabricFlows::thin_factor(const FabricFlow& flow) const {
-  const std::optional<ThinLink>& thin = spec_.thin_link;
-  if (!thin) return 1;
-  if (thin->at == ThinLink::At::kLeaf) {
-    if (!on_thin_leaf(flow)) return 1;
-    return thin->factor > 0 ? thin->factor : static_cast<double>(shape_.planes - 1) / shape_.planes;
-  }
-  const bool crosses = flow.from_nic / number_.nics == thin->index || flow.to_nic / number_.nics == thin->index;
-  return crosses ? thin->factor : 1;
+  if (on_thin_leaf(flow))
+    return thin_->factor > 0 ? thin_->factor : static_cast<double>(shape_.planes - 1) / shape_.planes;
+  return std::min(intact(thin_, ThinLink::At::kNode, flow.from_nic / number_.nics),
+                  intact(thin_, ThinLink::At::kNode, flow.to_nic / number_.nics));
 }
 
 std::uint64_t FabricFlows::hash(const FabricFlow& flow, int plane, int tier) const {
-  std::uint64_t state = mixed(*spec_.fabric.hash_seed);
+  std::uint64_t state = mixed(*fabric_.hash_seed + kGolden);
   for (const int part : {flow.from_nic, flow.to_nic, flow.label, plane, tier}) {
-    state = mixed(state ^ static_cast<std::uint64_t>(part));
+    state = mixed((state ^ static_cast<std::uint64_t>(part)) + kGolden);
   }
   return state;
 }

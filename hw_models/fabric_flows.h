@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -64,7 +65,8 @@ class FabricFlows {
   double thin_factor(const FabricFlow& flow) const;
   std::uint64_t hash(const FabricFlow& flow, int plane, int tier) const;
 
-  ClusterSpec spec_;
+  FabricSpec fabric_;
+  std::optional<ThinLink> thin_;
   ClusterNumbering number_;
   FabricShape shape_;
   std::map<Cable, int> flows_on_;

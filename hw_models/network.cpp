@@ -31,11 +31,6 @@ MessagePath inside_nodes(const Cluster& cluster, int from_gpu, int to_gpu) {
   return path;
 }
 
-bool leaves_node(const Cluster& cluster, const Message& message) {
-  return cluster.node_of(message.from_gpu) != cluster.node_of(message.to_gpu) &&
-         cluster.domain_of(message.from_gpu) != cluster.domain_of(message.to_gpu);
-}
-
 /// The way of a message between NICs. Where the rails differ, GPUs with NVLink or its like hand the message to the
 /// neighbour that sits on the receiver's rail first (NCCL: PXN), so that it stays under one leaf.
 struct FabricWay {
@@ -56,8 +51,9 @@ FabricWay fabric_way(const Cluster& cluster, int from_gpu, int to_gpu) {
   return way;
 }
 
-/// One for every NIC that the message is cut over.
+/// One for every NIC that the message is cut over; none where it needs no NIC.
 std::vector<FabricFlow> flows(const Cluster& cluster, const Message& message) {
+  if (!cluster.leaves_domain(message.from_gpu, message.to_gpu)) return {};
   const FabricWay way = fabric_way(cluster, message.from_gpu, message.to_gpu);
   const int nics = cluster.spec().node.nics;
   std::vector<FabricFlow> result;
@@ -99,11 +95,9 @@ std::vector<FlowShare> Network::shares(std::span<const Message> messages) const 
   if (FabricFlows::plain(cluster_.spec())) return result;
   FabricFlows fabric(cluster_.spec());
   for (const Message& message : messages) {
-    if (!leaves_node(cluster_, message)) continue;
     for (const FabricFlow& flow : flows(cluster_, message)) fabric.add(flow);
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (!leaves_node(cluster_, messages[i])) continue;
     for (const FabricFlow& flow : flows(cluster_, messages[i])) result[i].add(fabric.share(flow));
   }
   return result;

@@ -104,7 +104,7 @@ WireLoad send_load(Bytes bytes, const Cluster& cluster, int from_gpu, int to_gpu
       const double rate = node.nic_bandwidth.value() * cluster.spec().fabric.efficiency * nics / sharers;
       load.at(Port::kNicOut) = Seconds(amount / rate);
       passes = kNicPasses;
-      channels = std::min(facts(nccl_generation(node)).channels, kChannelsPerNic * nics);
+      channels = std::min(channels, kChannelsPerNic * nics);
     }
   }
   load.memory_bytes = passes * amount / 2;  // a message only leaves here; what arrives is counted where it does

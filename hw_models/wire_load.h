@@ -38,7 +38,7 @@ struct WireLoad {
 WireLoad collective_load(Operation operation, Bytes bytes, const GroupLayout& layout, const ClusterSpec& cluster);
 
 /// On the sender; the receiver's is the same with the directions exchanged. As Network::send: `sharers` messages cross
-/// the sender's NIC at once.
+/// the busier of its two NICs at once.
 WireLoad send_load(Bytes bytes, const Cluster& cluster, int from_gpu, int to_gpu, int sharers = 1);
 
 }  // namespace hw_models

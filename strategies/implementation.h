@@ -54,12 +54,14 @@ struct Implementation {
   bool balance_stages = false;              ///< layers are dealt out by matrix sizes, the LM head counted (nanotron)
   bool scatter_gather_messages =
       false;                   ///< without sequence parallelism: each tensor rank sends its share, receivers gather
-  bool master_weights = true;  ///< fp32 copy in the optimizer
+  bool master_weights = true;  ///< fp32 copy in the optimizer; fp32 weights are their own
   bool cuda_graphs = false;    ///< one host launch per block
   bool gradient_norm = true;   ///< global gradient norm before the update (clipping)
   bool loss_read = true;       ///< host reads the loss once a step
   std::int64_t bucket_parameters = 40'000'000;  ///< gradients per bucket; 0 = one bucket
   std::int64_t vocabulary_multiple = 128;       ///< padded to a multiple of this x tensor; 0 = none
+
+  bool keeps_master(hw_models::DType weights) const { return master_weights && weights != hw_models::DType::kFp32; }
 };
 
 }  // namespace strategies

@@ -22,6 +22,7 @@ struct PlanSpec {
   std::string rank_order = "tp-cp-ep-dp-pp";  ///< first varies fastest over consecutive ranks
 
   int ranks() const { return tensor * pipeline * data * context; }
+  int replicas() const { return data * context; }  ///< of a parameter's shard that see other tokens
 };
 
 }  // namespace strategies

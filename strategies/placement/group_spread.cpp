@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
-#include <utility>
-#include <variant>
 
 #include "hw_models/cluster_numbering.h"
+#include "hw_models/fabric_shape.h"
+#include "strategies/program/connections.h"
 
 namespace strategies {
 namespace {
@@ -48,8 +48,9 @@ class Survey {
     widen(spread.rails, static_cast<int>(rails(members).size()));
     if (domains.size() == 1) return;
     ++spread.across_domains;
-    const int unit = std::max(1, cluster_.spec().fabric.nodes_per_unit);
-    if (cluster_.node_of(members.front()) / unit != cluster_.node_of(members.back()) / unit) ++spread.across_units;
+    const int tier = hw_models::fabric_tier(cluster_.spec().fabric, cluster_.node_of(members.front()),
+                                            cluster_.node_of(members.back()));
+    if (tier > hw_models::kLeafTier) ++spread.across_units;
     if (has_rails() && (chain ? breaks_rail(stages) : rails_differ(domains))) ++spread.misrailed;
   }
 
@@ -89,21 +90,6 @@ class Survey {
   const Cluster& cluster_;
 };
 
-/// Groups that some operation names, and whether there are messages.
-std::pair<std::set<GroupId>, bool> communicating(const Program& program) {
-  std::set<GroupId> groups;
-  bool messages = false;
-  for (const Role& role : program.roles) {
-    for (const Block& block : role.blocks) {
-      for (const Operation& operation : block.operations) {
-        if (const auto* collective = std::get_if<Collective>(&operation.work)) groups.insert(collective->group);
-        messages = messages || std::holds_alternative<Send>(operation.work);
-      }
-    }
-  }
-  return {groups, messages};
-}
-
 }  // namespace
 
 std::vector<FamilySpread> spread_families(const Program& program, const Placement& placement, const Cluster& cluster) {
@@ -113,10 +99,10 @@ std::vector<FamilySpread> spread_families(const Program& program, const Placemen
     if (family.size(program.views[static_cast<std::size_t>(family.view)]) < 2) return;
     families.push_back(survey.of(name, placed_groups(program, family, placement), chain));
   };
-  const auto [used, messages] = communicating(program);
-  for (const GroupId id : used) add(program.groups[id.value].name, program.groups[id.value], false);
+  const Communicating used = communicating(program);
+  for (const GroupId id : used.groups) add(program.groups[id.value].name, program.groups[id.value], false);
   const int stages = program.views.empty() ? -1 : program.views.front().find("pp");
-  if (messages && stages >= 0) add("pipeline", Group{"pipeline", 0, {{stages, {}}}}, true);
+  if (!used.sends.empty() && stages >= 0) add("pipeline", Group{"pipeline", 0, {{stages, {}}}}, true);
   return families;
 }
 

@@ -60,6 +60,22 @@ std::vector<Message> receives(const Program& program, std::uint32_t role) {
   return messages;
 }
 
+Communicating communicating(const Program& program) {
+  Communicating used;
+  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+    for (const Block& block : program.roles[role].blocks) {
+      for (const Operation& operation : block.operations) {
+        if (const auto* collective = std::get_if<Collective>(&operation.work)) {
+          used.groups.insert(collective->group);
+        } else if (const auto* send = std::get_if<Send>(&operation.work)) {
+          used.sends.emplace(role, send->virtual_stage);
+        }
+      }
+    }
+  }
+  return used;
+}
+
 std::vector<RolePair> communicating_roles(const Program& program) {
   std::vector<std::vector<int>> targets, origins;
   for (std::uint32_t role = 0; role < program.roles.size(); ++role) {

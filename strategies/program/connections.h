@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,6 +23,13 @@ struct Message {
 };
 std::vector<Message> sends(const Program& program, std::uint32_t role);
 std::vector<Message> receives(const Program& program, std::uint32_t role);
+
+/// What some operation of a Program names.
+struct Communicating {
+  std::set<GroupId> groups;                       ///< of collectives
+  std::set<std::pair<std::uint32_t, int>> sends;  ///< role, virtual stage that it sends to
+};
+Communicating communicating(const Program& program);
 
 /// A pair of roles of which some ranks exchange messages.
 struct RolePair {

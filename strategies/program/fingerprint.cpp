@@ -6,18 +6,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "hw_models/mixed.h"
 #include "strategies/program/text.h"
 
 namespace strategies {
 namespace {
 
-/// Finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, "Fast splittable pseudorandom number generators"): every
-/// input bit flips every output bit with probability about 1/2.
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
+using hw_models::mixed;
 
 /// h <- mixed(h ^ word) x odd + seed over little-endian 8-byte words (the last padded with zeros), then the length.
 /// The state is a bijection of the word, so texts that differ in one word never collide.
@@ -29,7 +24,7 @@ std::uint64_t hashed(std::string_view text, std::uint64_t seed) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       word |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
     }
-    state = mixed(state ^ word) * 0x9e3779b97f4a7c15ULL + seed;
+    state = mixed(state ^ word) * hw_models::kGolden + seed;
   }
   return mixed(state ^ text.size());
 }

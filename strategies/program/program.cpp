@@ -36,6 +36,12 @@ const char* name(Phase phase) { return at(kPhaseNames, phase); }
 const char* name(BlockKind kind) { return at(kBlockNames, kind); }
 const char* name(Variant variant) { return at(kVariantNames, variant); }
 
+std::size_t Role::operations() const {
+  std::size_t sum = 0;
+  for (const Action& action : schedule) sum += blocks[action.block].operations.size();
+  return sum;
+}
+
 Rank Program::peer(Rank rank, int virtual_stage) const {
   const int pipeline = views.front().find("pp");
   if (pipeline < 0) return rank;

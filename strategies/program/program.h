@@ -224,6 +224,8 @@ struct Role {
   std::vector<Block> blocks;
   std::vector<Action> schedule;  ///< one training step: from update k to update k + 1
   bool operator==(const Role&) const = default;
+
+  std::size_t operations() const;  ///< of a step
 };
 
 struct Program {
@@ -238,6 +240,7 @@ struct Program {
   bool operator==(const Program&) const = default;
 
   int ranks() const { return static_cast<int>(role_of_rank.size()); }
+  const Role& role_of(Rank rank) const { return roles[role_of_rank[static_cast<std::size_t>(rank.value)]]; }
   /// The rank that exchanges messages with `rank` on behalf of virtual stage `virtual_stage`.
   Rank peer(Rank rank, int virtual_stage) const;
   /// Lowest rank of every role; -1 for a role without ranks. One pass over the ranks.

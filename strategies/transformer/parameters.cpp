@@ -100,7 +100,7 @@ std::int64_t StageParameters::elements() const {
 }
 
 std::int64_t StageParameters::padded_elements(const Parameter& parameter) const {
-  return (parameter.elements + shards() - 1) / shards() * shards();
+  return round_up(parameter.elements, shards());
 }
 
 std::int64_t StageParameters::updated_elements() const {
@@ -114,9 +114,8 @@ std::int64_t state_bytes(hw_models::OptimizerKind optimizer, bool master) {
 }
 
 void StageParameters::add_optimizer_state() {
-  // A master copy in fp32 unless the weights are fp32 themselves.
-  const bool master = implementation_.master_weights && shapes_.activation != hw_models::DType::kFp32;
-  if (implementation_.separate_buckets && plan_.zero == 0 && plan_.data * plan_.context > 1) {
+  const bool master = implementation_.keeps_master(shapes_.activation);
+  if (implementation_.separate_buckets && plan_.zero == 0 && plan_.replicas() > 1) {
     add_buffer(role_, "buckets", bytes_of(elements(), shapes_.activation), Holds::kGradients, Lifetime::kStatic);
   }
   optimizer_state_ = add_buffer(role_, "optimizer", updated_elements() * state_bytes(optimizer_, master),

@@ -60,7 +60,7 @@ class StageParameters {
     std::vector<std::int64_t> parts = {};  ///< TensorSlice::parts
   };
   Parameter& add(const std::string& name, const std::vector<std::int64_t>& shape, const Place& place);
-  std::int64_t shards() const { return plan_.zero >= 1 ? plan_.data * plan_.context : 1; }
+  std::int64_t shards() const { return plan_.zero >= 1 ? plan_.replicas() : 1; }
 
   Role& role_;
   const Shapes& shapes_;

@@ -19,11 +19,11 @@ hw_models::DType stored(hw_models::DType precision) {
   }
 }
 
+}  // namespace
+
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
-
-}  // namespace
 
 Shapes shapes_of(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
                  const Implementation& implementation) {

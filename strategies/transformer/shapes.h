@@ -11,6 +11,9 @@
 
 namespace strategies {
 
+/// The next multiple, `value` itself if it is one.
+std::int64_t round_up(std::int64_t value, std::int64_t multiple);
+
 /// Elements, per microbatch, on one rank.
 struct Shapes {
   std::int64_t batch = 1;           ///< sequences of a microbatch

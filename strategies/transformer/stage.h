@@ -55,7 +55,7 @@ struct Stage {
 
   bool tensor_parallel() const { return plan.tensor > 1; }
   bool gathers_sequence() const { return plan.sequence_parallel && tensor_parallel(); }
-  int replicas() const { return plan.data * plan.context; }
+  int replicas() const { return plan.replicas(); }
   /// The product of gate and value is a pass of its own, behind the activation of the gate.
   bool separate_gate() const {
     return model.gated_mlp && !implementation.fused_elementwise && !implementation.fused_gate;

@@ -148,7 +148,7 @@ class UpdateWriter {
 
   void optimizer() {
     w_.at(-1, Phase::kUpdate);
-    const bool master = stage_.implementation.master_weights && stage_.shapes.activation != hw_models::DType::kFp32;
+    const bool master = stage_.implementation.keeps_master(stage_.shapes.activation);
     hw_models::Optimizer kernel;
     kernel.kind = stage_.training.optimizer;
     kernel.parameters = stage_.parameters.updated_elements();
