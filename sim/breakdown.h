@@ -94,15 +94,14 @@ class Ledger {
 
 /// What a simulation observed of one process.
 struct ClassObservation {
-  std::vector<std::int64_t> step_end;     ///< by step: end of its last operation
-  std::vector<std::int64_t> compute_end;  ///< by step: end of its last operation on the compute lane
-  Breakdown spent{};                      ///< from compute_end of the last step but one to compute_end of the last
-  std::int64_t contention = 0;            ///< what of `spent` was lost to sharing
+  std::vector<std::int64_t> step_end;  ///< by step: end of its last operation
+  Breakdown spent{};                   ///< of the last step: between the compute lane's last ends before it and in it
+  std::int64_t contention = 0;         ///< what of `spent` was lost to sharing
 };
 
 /// Equations, k = last step:
 ///   step_ns           = max over classes of step_end(k) - max over classes of step_end(k - 1)
-///   a class's window  = compute_end(k) - compute_end(k - 1), what `spent` sums to
+///   a class's window  = from its last end on the compute lane in step k - 1 to that in step k: what `spent` sums to
 /// In the steady state both are equal. Before it, the difference goes to `bubble`; a window longer than the step is
 /// shortened from its idle times, bubble first. Then, over the classes r:
 ///   stall(r)     = own stall + what of waiting(r) the longest stall of any class accounts for: its stage waits with it

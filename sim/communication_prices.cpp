@@ -53,27 +53,24 @@ Bytes priced_bytes(const strategies::Collective& collective) {
   return collective.member_bytes.empty() ? collective.bytes : std::ranges::max(collective.member_bytes);
 }
 
-CollectiveEstimate CollectivePrices::of(const strategies::Collective& collective, std::uint32_t process) {
-  return slowest(collective, process).estimate;
-}
-
-hw_models::WireLoad CollectivePrices::load(const strategies::Collective& collective, std::uint32_t process) {
-  return hw_models::collective_load(operation_of(collective.kind), priced_bytes(collective),
-                                    slowest(collective, process).layout, cluster_.spec());
-}
-
-const CollectivePrices::Slowest& CollectivePrices::slowest(const strategies::Collective& collective,
-                                                           std::uint32_t process) {
+const TransferPrice& CollectivePrices::of(const strategies::Collective& collective, std::uint32_t process) {
   if (collective.algorithm != "auto") {
     throw std::invalid_argument("collective algorithm '" + collective.algorithm + "' is not modelled: use auto");
   }
   const Bytes bytes = priced_bytes(collective);
   const auto key = std::make_tuple(process, collective.group, collective.kind, bytes);
   if (const auto known = by_class_.find(key); known != by_class_.end()) return known->second;
-  Slowest found;
+  TransferPrice found;
+  const GroupLayout* slowest = nullptr;
   for (const GroupLayout& layout : layouts(collective.group, process)) {
     const CollectiveEstimate estimate = on(collective.kind, bytes, layout);
-    if (estimate.time >= found.estimate.time) found = {estimate, layout};
+    if (estimate.time < found.time) continue;
+    found.time = estimate.time;
+    found.algorithm = estimate.algorithm;
+    slowest = &layout;
+  }
+  if (slowest != nullptr) {
+    found.load = hw_models::collective_load(operation_of(collective.kind), bytes, *slowest, cluster_.spec());
   }
   return by_class_.emplace(key, found).first->second;
 }
@@ -118,24 +115,14 @@ SendPrices::SendPrices(const strategies::Program& program, const RankClasses& cl
   }
 }
 
-Seconds SendPrices::of(const strategies::Send& send, std::uint32_t process) {
-  Seconds slowest{};
+TransferPrice SendPrices::of(const strategies::Send& send, std::uint32_t process) {
+  TransferPrice found;
   for (const Path& path : paths(process, send.virtual_stage)) {
-    slowest = std::max(slowest, network_.send(send.bytes, path.from, path.to, path.sharers, path.share));
+    const Seconds time = network_.send(send.bytes, path.from, path.to, path.sharers, path.share);
+    if (time < found.time) continue;
+    found = {time, "", hw_models::send_load(send.bytes, cluster_, path.from, path.to, path.sharers)};
   }
-  return slowest;
-}
-
-hw_models::WireLoad SendPrices::load(const strategies::Send& send, std::uint32_t process) {
-  hw_models::WireLoad of_slowest;
-  Seconds slowest{};
-  for (const Path& path : paths(process, send.virtual_stage)) {
-    const Seconds time = network_.send(send.bytes, path.from, path.to, path.sharers);
-    if (time < slowest) continue;
-    slowest = time;
-    of_slowest = hw_models::send_load(send.bytes, cluster_, path.from, path.to, path.sharers);
-  }
-  return of_slowest;
+  return found;
 }
 
 const std::vector<SendPrices::Path>& SendPrices::paths(std::uint32_t process, int virtual_stage) {
@@ -152,7 +139,7 @@ SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) 
   std::map<int, int> out_of_nic, into_nic;
   for (const Rank rank : ranks_of_role_[role]) {
     const Path path{.from = gpu_of(rank), .to = gpu_of(program_.peer(rank, virtual_stage))};
-    if (leaves_domain(path)) {
+    if (cluster_.leaves_domain(path.from, path.to)) {
       ++out_of_nic[cluster_.nic_of(path.from)];
       ++into_nic[cluster_.nic_of(path.to)];
     }
@@ -165,7 +152,7 @@ SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) 
   for (std::size_t i = 0; i < all.size(); ++i) {
     Path& path = all[i];
     path.share = shares[i];
-    if (leaves_domain(path)) {
+    if (cluster_.leaves_domain(path.from, path.to)) {
       path.sharers = std::max(out_of_nic[cluster_.nic_of(path.from)], into_nic[cluster_.nic_of(path.to)]);
     }
     const Rank rank = ranks_of_role_[role][i];
@@ -176,18 +163,13 @@ SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) 
   return found;
 }
 
-bool SendPrices::leaves_domain(const Path& path) const {
-  return cluster_.domain_of(path.from) != cluster_.domain_of(path.to) &&
-         cluster_.node_of(path.from) != cluster_.node_of(path.to);
-}
-
 SendPrices::Likeness SendPrices::likeness(const Path& path) const {
   const int from_node = cluster_.node_of(path.from), to_node = cluster_.node_of(path.to);
   const int gpus = cluster_.spec().node.gpus;
   const NicSet from_nics = cluster_.nics_of(path.from), to_nics = cluster_.nics_of(path.to);
   const auto first = [](const NicSet& nics) { return nics.size() > 0 ? nics.first() : -1; };
   return {from_node == to_node,
-          leaves_domain(path),
+          cluster_.leaves_domain(path.from, path.to),
           hw_models::fabric_tier(cluster_.spec().fabric, from_node, to_node),
           path.from % gpus,
           path.to % gpus,

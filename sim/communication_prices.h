@@ -18,10 +18,18 @@
 
 namespace sim {
 
-/// Where the groups of every family lie, and what a collective over them costs. The referees outlive the object.
 /// What a collective is priced for: the busiest member's bytes.
 hw_models::Bytes priced_bytes(const strategies::Collective& collective);
 
+/// What a transfer takes alone, and what it puts on ports meanwhile: a collective on each member's, a message on its
+/// sender's.
+struct TransferPrice {
+  hw_models::Seconds time{};
+  const char* algorithm = "";  ///< of a collective
+  hw_models::WireLoad load;
+};
+
+/// Where the groups of every family lie, and what a collective over them costs. The referees outlive the object.
 class CollectivePrices {
  public:
   /// `rank_of_gpu` is the inverse of the placement.
@@ -31,19 +39,12 @@ class CollectivePrices {
 
   /// The slowest of the groups that hold ranks of the class; the largest member decides an uneven all-to-all.
   /// Throws std::invalid_argument for a forced algorithm and for a class outside all groups.
-  hw_models::CollectiveEstimate of(const strategies::Collective& collective, std::uint32_t process);
-  /// What that group puts on the ports of each member.
-  hw_models::WireLoad load(const strategies::Collective& collective, std::uint32_t process);
+  const TransferPrice& of(const strategies::Collective& collective, std::uint32_t process);
 
  private:
   using Layouts = std::set<hw_models::GroupLayout>;
   using Kind = strategies::CollectiveKind;
 
-  struct Slowest {
-    hw_models::CollectiveEstimate estimate;
-    hw_models::GroupLayout layout;
-  };
-  const Slowest& slowest(const strategies::Collective& collective, std::uint32_t process);
   hw_models::CollectiveEstimate on(Kind kind, hw_models::Bytes bytes, const hw_models::GroupLayout& layout);
   const Layouts& layouts(strategies::GroupId group, std::uint32_t process);
   std::vector<Layouts> layouts_by_class(strategies::GroupId group) const;
@@ -56,7 +57,7 @@ class CollectivePrices {
   std::vector<int> rank_of_gpu_;
   std::map<strategies::GroupId, std::vector<Layouts>> families_;
   std::map<std::tuple<Kind, hw_models::Bytes, hw_models::GroupLayout>, hw_models::CollectiveEstimate> by_layout_;
-  std::map<std::tuple<std::uint32_t, strategies::GroupId, Kind, hw_models::Bytes>, Slowest> by_class_;
+  std::map<std::tuple<std::uint32_t, strategies::GroupId, Kind, hw_models::Bytes>, TransferPrice> by_class_;
 };
 
 /// One message for every kind of path that the ranks of a class use towards one virtual stage.
@@ -66,9 +67,7 @@ class SendPrices {
              const strategies::Placement& placement, const hw_models::Network& network);
 
   /// The slowest over the ranks of the class. All ranks of its role send at once and share NICs at both ends.
-  hw_models::Seconds of(const strategies::Send& send, std::uint32_t process);
-  /// What that message puts on the ports of its sender.
-  hw_models::WireLoad load(const strategies::Send& send, std::uint32_t process);
+  TransferPrice of(const strategies::Send& send, std::uint32_t process);
 
  private:
   struct Path {
@@ -84,7 +83,6 @@ class SendPrices {
 
   const std::vector<Path>& paths(std::uint32_t process, int virtual_stage);
   Paths find_paths(std::uint32_t role, int virtual_stage) const;
-  bool leaves_domain(const Path& path) const;
   Likeness likeness(const Path& path) const;
 
   const strategies::Program& program_;

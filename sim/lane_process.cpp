@@ -23,7 +23,6 @@ LaneProcess::LaneProcess(LaneWorld& world, std::uint32_t process)
   sections_.resize(flat_.sections * steps, {kNotYet, kNoCause});
   host_.cause = ledger_.add(0, TimeKind::kHost, kNoCause);
   seen_.step_end.resize(steps);
-  seen_.compute_end.resize(steps);
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     if (flat_.calls_of[lane].empty()) continue;
     used_.push_back(lane);
@@ -331,7 +330,6 @@ Cause LaneProcess::book(std::size_t lane, const FlatOperation& what, const Execu
   const Cause cause = ledger_.book(execution, binding, what.on_compute(), counts(step));
   std::int64_t& step_end = seen_.step_end[static_cast<std::size_t>(step)];
   step_end = std::max(step_end, execution.end);
-  if (what.on_compute()) seen_.compute_end[static_cast<std::size_t>(step)] = execution.end;
   if (!records_.empty() && counts(step)) {
     const auto offset = static_cast<std::size_t>(&what - block(lane).operations.data());
     strategies::OperationRecord& record = records_[call(lane).first_record + offset];
@@ -344,10 +342,6 @@ Cause LaneProcess::book(std::size_t lane, const FlatOperation& what, const Execu
 ClassObservation LaneProcess::observation() {
   seen_.spent = ledger_.spent();
   seen_.contention = ledger_.contention();
-  // A step without compute ends its window where the step before did.
-  for (std::size_t k = 1; k < seen_.compute_end.size(); ++k) {
-    seen_.compute_end[k] = std::max(seen_.compute_end[k], seen_.compute_end[k - 1]);
-  }
   return seen_;
 }
 

@@ -11,14 +11,16 @@ constexpr std::size_t kCompute = static_cast<std::size_t>(strategies::Lane::kCom
 /// False where the operation at the front begins none, or something else is in progress. Books all of it, ahead of
 /// time: nothing can come between. Records want every operation.
 bool LaneProcess::pass_stretch(std::size_t lane) {
-  const SerialStretch* stretch = block(lane).stretch_at(index(lane));
-  if (stretch == nullptr || completed_ + 1 != issued_ || !records_.empty()) return false;
+  if (completed_ + 1 != issued_ || !records_.empty()) return false;
+  const std::uint32_t first = index(lane);
+  const SerialStretch* stretch = block(lane).stretch_at(first);
+  if (stretch == nullptr) return false;
   const std::vector<FlatOperation>& operations = block(lane).operations;
   const FlatCall& at = call(lane);
   const std::int32_t step = lanes_[lane].front.step;
-  const std::uint32_t pairs = (stretch->last - index(lane)) / 2;
+  const std::uint32_t pairs = (stretch->last - first) / 2;
   Moment ready = lanes_[lane].binding;
-  for (std::uint32_t i = index(lane);; i += 2) {
+  for (std::uint32_t i = first;; i += 2) {
     Moment end = pass_alone(operations[i], ready);
     if (i == stretch->from) {
       end = skip_to_last_compute(*stretch, at, step, end);
@@ -59,7 +61,6 @@ Moment LaneProcess::skip_to_last_compute(const SerialStretch& stretch, const Fla
     end_of(step, at.first_end + each.named) = {first.time + each.end_ns, kNoCause};
   }
   ledger_.book_compute(last.time, stretch.spent, counts(step));
-  seen_.compute_end[static_cast<std::size_t>(step)] = last.time;
   free_[kCompute] = last;
   completed_ += (stretch.to - stretch.from) / 2;
   return last;

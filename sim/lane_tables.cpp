@@ -47,9 +47,7 @@ FlatBlock flat_block(const strategies::Program& program, std::uint32_t process, 
     const OperationPrice& price = prices.at(process, b, {i});
     FlatOperation& added = block.operations.emplace_back(
         flat(operation, price, rendezvous.meeting(role, b, i), prices.input_samples_per_ns > 0));
-    std::vector<std::uint32_t>& lane = block.on_lane[static_cast<std::size_t>(added.lane)];
-    added.place = static_cast<std::uint32_t>(lane.size());
-    lane.push_back(i);
+    block.on_lane[static_cast<std::size_t>(added.lane)].push_back(i);
     added.section = static_cast<std::uint32_t>(block.hosts.size());
     if (added.host) {
       block.hosts.push_back(i);
@@ -128,6 +126,7 @@ void FlatProcess::name_operations(const strategies::Role& role) {
 }
 
 void FlatProcess::add_calls(const strategies::Role& role) {
+  std::uint32_t operations = 0;
   for (std::uint32_t action = 0; action < role.schedule.size(); ++action) {
     const FlatBlock& block = blocks[role.schedule[action].block];
     calls.push_back({role.schedule[action].block, 0, ends, sections, operations, {}});
@@ -148,10 +147,9 @@ void FlatProcess::add_calls(const strategies::Role& role) {
     }
     std::ranges::stable_sort(call.needed, {}, &Needed::dependent);
     CallShape shape;
-    shape.block = call.block;
     for (const Needed& needed : call.needed) shape.dependents.push_back(needed.dependent);
     const auto [found, added] =
-        known.try_emplace({shape.block, shape.dependents}, static_cast<std::uint32_t>(shapes.size()));
+        known.try_emplace({call.block, shape.dependents}, static_cast<std::uint32_t>(shapes.size()));
     if (added) shapes.push_back(completed(std::move(shape), blocks[call.block]));
     call.shape = found->second;
   }

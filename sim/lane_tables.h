@@ -25,7 +25,6 @@ struct FlatOperation {
   LoadId load = kNoLoad;
   std::uint32_t section = 0;                       ///< host operations before it in its block
   std::uint32_t first_after = 0, after_count = 0;  ///< into FlatBlock::after
-  std::uint32_t place = 0;                         ///< among the operations of its lane in its block
   std::int32_t named = -1;  ///< place among the block's operations that other lanes or calls name
   strategies::Lane lane = strategies::Lane::kCompute;
   Meeting meeting = Meeting::kNone;
@@ -62,7 +61,6 @@ struct Needed {
 
 /// Actions of one shape call the same block with dependences of the same operations.
 struct CallShape {
-  std::uint32_t block = 0;
   std::vector<std::uint32_t> dependents;  ///< ascending
   std::vector<std::uint32_t> run;         ///< by operation: length of the run that starts there
   bool names(std::uint32_t operation) const;
@@ -85,7 +83,7 @@ struct FlatProcess {
   std::vector<CallShape> shapes;
   std::vector<FlatCall> calls;                                          ///< by action
   std::array<std::vector<std::uint32_t>, strategies::kLanes> calls_of;  ///< actions that use the lane
-  std::uint32_t ends = 0, sections = 0, operations = 0;                 ///< of a step
+  std::uint32_t ends = 0, sections = 0;                                 ///< of a step
 
  private:
   void name_operations(const strategies::Role& role);

@@ -98,7 +98,6 @@ class ClassProcess final : public strategies::Backend {
     bindings_.resize(all, kNoCause);
     host_.cause = ledger_.add(0, TimeKind::kHost, kNoCause);
     seen_.step_end.resize(static_cast<std::size_t>(world.steps));
-    seen_.compute_end.resize(static_cast<std::size_t>(world.steps));
     interpreter_ =
         std::make_unique<strategies::RankInterpreter>(world.program, role_, world.steps, *this, world.engines);
   }
@@ -319,7 +318,6 @@ void ClassProcess::complete(const OperationInstance& i) {
   }
   const auto step = static_cast<std::size_t>(i.step);
   seen_.step_end[step] = std::max(seen_.step_end[step], done.end);
-  if (on_compute) seen_.compute_end[step] = done.end;
   interpreter_->completed(i);
 }
 
@@ -337,10 +335,6 @@ void ClassProcess::handle(EventId event) {
 ClassObservation ClassProcess::observation() {
   seen_.spent = ledger_.spent();
   seen_.contention = ledger_.contention();
-  // A step without compute ends its window where the step before did.
-  for (std::size_t k = 1; k < seen_.compute_end.size(); ++k) {
-    seen_.compute_end[k] = std::max(seen_.compute_end[k], seen_.compute_end[k - 1]);
-  }
   return seen_;
 }
 

@@ -26,18 +26,19 @@ PortLoad mirrored(PortLoad load) {
   return load;
 }
 
+/// With every load its mirror image is here, too.
 LoadId PortLoads::add(const PortLoad& load) {
-  const auto id_of = [this](const PortLoad& wanted) {
-    const auto found = std::ranges::find(all, wanted);
-    return static_cast<LoadId>(found - all.begin());
-  };
-  if (id_of(load) < all.size()) return id_of(load);
-  for (const PortLoad& each : {load, mirrored(load)}) {
-    if (id_of(each) == all.size()) all.push_back(each);
-  }
-  at_receiver.clear();
-  for (const PortLoad& each : all) at_receiver.push_back(id_of(mirrored(each)));
-  return id_of(load);
+  const auto found = std::ranges::find(all, load);
+  const auto id = static_cast<LoadId>(found - all.begin());
+  if (found != all.end()) return id;
+  const PortLoad other = mirrored(load);
+  const LoadId at_other = other == load ? id : id + 1;
+  all.push_back(load);
+  at_receiver.push_back(at_other);
+  if (at_other == id) return id;
+  all.push_back(other);
+  at_receiver.push_back(id);
+  return id;
 }
 
 PortSharing::PortSharing(const PortLoads& loads) : loads_(loads.all) {

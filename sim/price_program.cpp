@@ -30,7 +30,6 @@
 namespace sim {
 namespace {
 
-using hw_models::CollectiveEstimate;
 using hw_models::Seconds;
 
 /// Longer operations are a mistake in the input; a step of thousands of them still fits the 64-bit clock.
@@ -140,17 +139,14 @@ struct Pricing {
             .bound = cost.memory_bound ? Bound::kMemory : Bound::kMultiprocessors};
   }
   OperationPrice operator()(const strategies::Collective& collective) const {
-    const CollectiveEstimate estimate = collectives.of(collective, process);
-    return {.issue_ns = launch_ns(software.collective_launch),
-            .duration_ns = nanoseconds(estimate.time),
-            .algorithm = estimate.algorithm,
-            .load = loads.add(port_load(collectives.load(collective, process), estimate.time, gpu))};
+    return transfer(collectives.of(collective, process));
   }
-  OperationPrice operator()(const strategies::Send& send) const {
-    const Seconds time = sends.of(send, process);
+  OperationPrice operator()(const strategies::Send& send) const { return transfer(sends.of(send, process)); }
+  OperationPrice transfer(const TransferPrice& price) const {
     return {.issue_ns = launch_ns(software.collective_launch),
-            .duration_ns = nanoseconds(time),
-            .load = loads.add(port_load(sends.load(send, process), time, gpu))};
+            .duration_ns = nanoseconds(price.time),
+            .algorithm = price.algorithm,
+            .load = loads.add(port_load(price.load, price.time, gpu))};
   }
   OperationPrice operator()(const strategies::Receive&) const {
     return {.issue_ns = launch_ns(software.collective_launch)};
@@ -275,11 +271,11 @@ RankClasses folded_by_price(const strategies::Program& program, const RankClasse
     const RankClass& single = singles.all[process];
     std::vector<double> times;
     for (const Communication& each : communications[single.role]) {
-      times.push_back(each.send ? sends.of(*each.send, process).value()
-                                : collectives.of(*each.collective, process).time.value());
-      const hw_models::WireLoad load =
-          each.send ? sends.load(*each.send, process) : collectives.load(*each.collective, process);
-      for (const Seconds busy : load.busy) times.push_back(busy.value());
+      const TransferPrice price = each.send ? sends.of(*each.send, process) : collectives.of(*each.collective, process);
+      times.push_back(price.time.value());
+      for (const Seconds busy : price.load.busy) times.push_back(busy.value());
+      times.push_back(price.load.memory_bytes);
+      times.push_back(price.load.channels);
     }
     const auto next = static_cast<std::uint32_t>(numbers.size());
     own[static_cast<std::size_t>(single.representative.value)] = numbers.try_emplace(times, next).first->second;

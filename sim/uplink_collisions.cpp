@@ -1,36 +1,13 @@
 #include "sim/uplink_collisions.h"
 
 #include <algorithm>
-#include <set>
-#include <utility>
-#include <variant>
+#include <vector>
 
 #include "hw_models/network.h"
+#include "strategies/program/connections.h"
 
 namespace sim {
 namespace {
-
-/// What a Program communicates.
-struct Used {
-  std::set<strategies::GroupId> groups;
-  std::set<std::pair<std::uint32_t, int>> sends;  ///< role, virtual stage
-};
-
-Used used_by(const strategies::Program& program) {
-  Used used;
-  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-    for (const strategies::Block& block : program.roles[role].blocks) {
-      for (const strategies::Operation& operation : block.operations) {
-        if (const auto* collective = std::get_if<strategies::Collective>(&operation.work)) {
-          used.groups.insert(collective->group);
-        } else if (const auto* send = std::get_if<strategies::Send>(&operation.work)) {
-          used.sends.emplace(role, send->virtual_stage);
-        }
-      }
-    }
-  }
-  return used;
-}
 
 int worst_message(const strategies::Program& program, const hw_models::Network& network,
                   const strategies::Placement& placement, std::uint32_t role, int virtual_stage) {
@@ -51,7 +28,7 @@ int worst_message(const strategies::Program& program, const hw_models::Network& 
 std::vector<UplinkCollisions> uplink_collisions(const strategies::Program& program, const hw_models::Cluster& cluster,
                                                 const strategies::Placement& placement) {
   const hw_models::Network network(cluster);
-  const Used used = used_by(program);
+  const strategies::Communicating used = strategies::communicating(program);
   std::vector<UplinkCollisions> result;
   for (const strategies::GroupId group : used.groups) {
     UplinkCollisions& worst = result.emplace_back(UplinkCollisions{program.groups[group.value].name});

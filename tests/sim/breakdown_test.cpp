@@ -83,7 +83,6 @@ TEST(Ledger, ContentionIsTimeBeyondTheTimeAlone) {
 ClassObservation observation(std::int64_t before, std::int64_t last, std::int64_t compute, std::int64_t bubble) {
   ClassObservation role;
   role.step_end = {before, last};
-  role.compute_end = {before, last};
   role.spent[static_cast<std::size_t>(TimeKind::kCompute)] = compute;
   role.spent[static_cast<std::size_t>(TimeKind::kBubble)] = bubble;
   return role;

@@ -43,11 +43,11 @@ struct ChunkTimes {
 strategies::Program scheduled_program(const strategies::Schedule& schedule, const strategies::ScheduleShape& shape,
                                       const ChunkTimes& times, std::int64_t activation = 1);
 
-/// A pipeline with random blocks, lanes, dependences across actions, host operations and joint collectives. Some hang.
 /// Gives transfers loads and kernels bounds, from few alternatives each and all by chance; per role and operation, so
 /// that ranks of a role stay alike.
 void add_random_loads(std::uint64_t seed, const strategies::Program& program, sim::Prices& prices);
 
+/// A pipeline with random blocks, lanes, dependences across actions, host operations and joint collectives. Some hang.
 strategies::Program random_program(std::uint64_t seed);
 
 }  // namespace tests
