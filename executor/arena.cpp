@@ -21,7 +21,6 @@ void Arena::add_slab(std::size_t bytes) {
   slab.memory.reset(new std::byte[bytes + kAlignment]);
   const auto address = reinterpret_cast<std::uintptr_t>(slab.memory.get());
   slab.begin = slab.memory.get() + (kAlignment - address % kAlignment) % kAlignment;
-  slab.bytes = bytes;
   insert(slab.begin, bytes);
   reserved_ += bytes;
   slabs_.push_back(std::move(slab));

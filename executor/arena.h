@@ -31,7 +31,6 @@ class Arena {
   struct Slab {
     std::unique_ptr<std::byte[]> memory;
     std::byte* begin = nullptr;  ///< aligned
-    std::size_t bytes = 0;
   };
   std::vector<Slab> slabs_;
   std::map<std::byte*, std::size_t> free_;               ///< by address

@@ -41,14 +41,14 @@ std::span<float> LiveBuffers::Instance::floats() const {
 LiveBuffers::LiveBuffers(const strategies::Role& role, Arena& arena) : role_(role), arena_(arena) {
   std::size_t gradient_bytes = 0;
   for (const Buffer& buffer : role.buffers) gradient_bytes += is_static_gradient(buffer) ? size_of(buffer) : 0;
-  gradients_ = arena_.take(gradient_bytes);
+  const std::span<std::byte> gradients = arena_.take(gradient_bytes);  // of all parameters, side by side
   std::size_t used = 0;
   for (std::uint32_t i = 0; i < role.buffers.size(); ++i) {
     const Buffer& buffer = role.buffers[i];
     if (buffer.lifetime != Lifetime::kStatic) continue;
     Handle handle;
     if (is_static_gradient(buffer)) {
-      handle = std::make_shared<Instance>(nullptr, gradients_.subspan(used, size_of(buffer)));
+      handle = std::make_shared<Instance>(gradients.subspan(used, size_of(buffer)));
       used += size_of(buffer);
     } else {
       handle = std::make_shared<Instance>(size_of(buffer));

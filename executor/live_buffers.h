@@ -49,13 +49,13 @@ class LiveBuffers {
   const strategies::Role& role_;
   Arena& arena_;
   std::map<Key, Handle> alive_;
-  std::span<std::byte> gradients_;  ///< of all static gradients
 };
 
 class LiveBuffers::Instance {
  public:
   explicit Instance(std::size_t bytes) : bytes_(bytes) {}
-  Instance(Arena* arena, std::span<std::byte> memory) : arena_(arena), bytes_(memory.size()), memory_(memory) {}
+  /// Of memory that is another's.
+  explicit Instance(std::span<std::byte> memory) : bytes_(memory.size()), memory_(memory) {}
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
   ~Instance() {

@@ -211,15 +211,16 @@ class QualityOf {
 };
 
 /// Points that were too much work: at the rate of the point whose largest size is one step smaller.
-void fill(const KernelCase& kernel_case, std::vector<double>& seconds, std::size_t index) {
-  const std::vector<Sizes> points = grid_points(kernel_case);
-  const Sizes& sizes = points[index];
-  const auto largest = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
-  std::size_t stride = 1;
-  for (std::size_t axis = largest + 1; axis < sizes.size(); ++axis) stride *= kernel_case.axes[axis].size();
-  const std::size_t smaller = index - stride;
-  if (seconds[smaller] <= 0) fill(kernel_case, seconds, smaller);
-  seconds[index] = seconds[smaller] * kernel_case.work(sizes) / kernel_case.work(points[smaller]);
+void fill(const KernelCase& kernel_case, std::span<const KernelPoint> points, std::vector<double>& seconds) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (seconds[i] > 0) continue;
+    const Sizes& sizes = points[i].sizes;
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
+    std::size_t stride = 1;
+    for (std::size_t axis = largest + 1; axis < sizes.size(); ++axis) stride *= kernel_case.axes[axis].size();
+    const std::size_t smaller = i - stride;  // filled: it comes before
+    seconds[i] = seconds[smaller] * kernel_case.work(sizes) / kernel_case.work(points[smaller].sizes);
+  }
 }
 
 void collect_kernels(const Plan& plan, Calibration& result) {
@@ -229,17 +230,15 @@ void collect_kernels(const Plan& plan, Calibration& result) {
     for (const Sizes& axis : each.axes) alone.axes.emplace_back(axis.begin(), axis.end());
     together.axes = alone.axes;
     QualityOf quality{std::string(each.kind)};
-    const std::size_t points = hw_models::points_of(alone.axes);
-    for (std::size_t i = 0; i < points; ++i, ++next) {
-      const KernelPoint& point = plan.kernels[next];
+    const auto points = std::span(plan.kernels).subspan(next, hw_models::points_of(alone.axes));
+    next += points.size();
+    for (const KernelPoint& point : points) {
       alone.seconds.push_back(point.measured ? quality.median(point.alone) / each.repeats : 0);
       const bool both = point.measured && !point.together.empty();
       together.seconds.push_back(both ? quality.median(point.together) / each.repeats : alone.seconds.back());
     }
-    for (std::size_t i = 0; i < points; ++i) {
-      if (alone.seconds[i] <= 0) fill(each, alone.seconds, i);
-      if (together.seconds[i] <= 0) fill(each, together.seconds, i);
-    }
+    fill(each, points, alone.seconds);
+    fill(each, points, together.seconds);
     result.kernels.kinds.push_back({std::string(each.kind), std::move(alone), std::move(together)});
     result.quality.push_back(quality.quality());
   }

@@ -37,17 +37,20 @@ std::span<const Binding> tensor_bindings();  ///< matmul, attention, norm, eleme
 std::span<const Binding> end_bindings();     ///< embedding, positions, loss
 std::span<const Binding> update_bindings();  ///< gradient norm, clipping, optimizer
 
-/// The vocabulary columns of this rank's loss.
-CrossEntropyShape loss_shape(const RankState& state, const hw_models::CrossEntropy& kernel);
-
 /// nullptr: the backend has no kernel for it.
 const Binding* find_binding(const strategies::Operation& operation);
 
-/// Whether `operation` computes with kernel `Kernel`.
+/// The kernel of `operation` if it is a `Kernel`, else nullptr.
 template <class Kernel>
 const Kernel* kernel_of(const strategies::Operation& operation) {
   const auto* compute = std::get_if<strategies::Compute>(&operation.work);
   return compute == nullptr ? nullptr : std::get_if<Kernel>(&compute->kernel);
+}
+
+/// The pass over elements of that kind, else nullptr.
+inline const hw_models::Elementwise* pass_of(const strategies::Operation& operation, hw_models::ElementwiseKind kind) {
+  const auto* k = kernel_of<hw_models::Elementwise>(operation);
+  return k != nullptr && k->kind == kind ? k : nullptr;
 }
 
 }  // namespace executor::cpu

@@ -240,8 +240,6 @@ constexpr std::array<CollectiveBinding, 9> kBindings{{
 
 }  // namespace
 
-std::span<const CollectiveBinding> collective_bindings() { return kBindings; }
-
 const CollectiveBinding* find_collective_binding(const Operation& operation) {
   const auto found =
       std::ranges::find_if(kBindings, [&](const CollectiveBinding& each) { return each.fits(operation); });

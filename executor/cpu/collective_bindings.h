@@ -18,7 +18,6 @@ struct CollectiveBinding {
   Reduction reduction = Reduction::kSum;
 };
 
-std::span<const CollectiveBinding> collective_bindings();
 /// nullptr: the backend cannot run it.
 const CollectiveBinding* find_collective_binding(const strategies::Operation& operation);
 

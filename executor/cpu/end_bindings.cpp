@@ -50,8 +50,7 @@ void run_embedding_backward(const Call& call) {
 }
 
 bool fits_position(const Operation& operation) {
-  const auto* k = kernel_of<Elementwise>(operation);
-  return k != nullptr && k->kind == ElementwiseKind::kAdd && operation.origin.label == "position-add";
+  return pass_of(operation, ElementwiseKind::kAdd) != nullptr && operation.origin.label == "position-add";
 }
 
 /// {rows, position table} -> {their sum}. Tensor ranks that share the rows hold equal shares in their order; those that
@@ -69,6 +68,14 @@ template <bool backward>
 bool fits_loss(const Operation& operation) {
   const auto* k = kernel_of<CrossEntropy>(operation);
   return k != nullptr && k->backward == backward && k->logits == DType::kFp32;
+}
+
+/// The vocabulary columns of this rank's loss.
+CrossEntropyShape loss_shape(const RankState& state, const CrossEntropy& k) {
+  return {.tokens = k.tokens,
+          .columns = k.vocabulary,
+          .first_column = k.vocabulary * state.place.tensor,
+          .vocabulary = k.vocabulary * state.place.tensors - k.padding};
 }
 
 /// {logits} -> {exponentials}; the loss is known here, or after the collectives where the columns are split.
@@ -96,9 +103,8 @@ void run_loss_backward(const Call& call) {
 }
 
 bool fits_logits_cast(const Operation& operation) {
-  const auto* k = kernel_of<Elementwise>(operation);
-  return k != nullptr && k->kind == ElementwiseKind::kCast && k->bytes_read == k->bytes_written &&
-         operation.origin.label == "logits-cast";
+  const auto* k = pass_of(operation, ElementwiseKind::kCast);
+  return k != nullptr && k->bytes_read == k->bytes_written && operation.origin.label == "logits-cast";
 }
 
 /// {logits} -> {the same}: a stack that widens them in a pass of its own
@@ -117,13 +123,6 @@ constexpr std::array<Binding, 6> kBindings{{
 }};
 
 }  // namespace
-
-CrossEntropyShape loss_shape(const RankState& state, const CrossEntropy& k) {
-  return {.tokens = k.tokens,
-          .columns = k.vocabulary,
-          .first_column = k.vocabulary * state.place.tensor,
-          .vocabulary = k.vocabulary * state.place.tensors - k.padding};
-}
 
 std::span<const Binding> end_bindings() { return kBindings; }
 

@@ -91,7 +91,7 @@ const Kernels<float>& kernels();
 /// Every table this processor can run, slowest first.
 const std::vector<Kernels<float>>& runnable_kernels();
 
-inline constexpr double kRotaryBase = 10000;  ///< Su et al., RoFormer; Llama 1 and 2
+inline constexpr double kRotaryBase = 10000;  ///< Su et al., RoFormer, arXiv:2104.09864; it decides no operation
 /// cosines[p, i] = cos(p base^(-2 i / head_dim)), sines alike; [sequence, head_dim / 2] each.
 template <class T>
 void rotary_table(std::int64_t sequence, std::int64_t head_dim, double base, T* cosines, T* sines);

@@ -11,9 +11,6 @@ using strategies::Program;
 using strategies::Rank;
 using strategies::Role;
 
-/// Base of the rotation's wavelengths (Su et al., arXiv:2104.09864). It decides no operation.
-constexpr double kRotationBase = 10000;
-
 std::vector<int> member_ranks(const Program& program, const strategies::Group& group, Rank rank) {
   std::vector<int> members;
   for (const Rank member : group.members(program.views[static_cast<std::size_t>(group.view)], rank)) {
@@ -77,7 +74,7 @@ Pieces::Range Pieces::piece(std::size_t elements, int index) const {
 RankState::RankState(const Program& the_program, Rank rank, const RunSettings& the_settings, const Corpus& the_corpus,
                      Communicator& the_communicator)
     : program(the_program),
-      role(the_program.roles[the_program.role_of_rank[static_cast<std::size_t>(rank.value)]]),
+      role(the_program.role_of(rank)),
       place(place_of(the_program, rank)),
       settings(the_settings),
       corpus(the_corpus),
@@ -113,7 +110,7 @@ std::pair<const float*, const float*> RankState::rotation(std::int64_t head_dim)
   if (cosines_.empty()) {
     cosines_.resize(static_cast<std::size_t>(sequence * (head_dim / 2)));
     sines_.resize(cosines_.size());
-    rotary_table(sequence, head_dim, kRotationBase, cosines_.data(), sines_.data());
+    rotary_table(sequence, head_dim, kRotaryBase, cosines_.data(), sines_.data());
   }
   return {cosines_.data(), sines_.data()};
 }

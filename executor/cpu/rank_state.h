@@ -27,7 +27,6 @@ class LossRows {
  public:
   explicit LossRows(std::int64_t tokens) : values_(static_cast<std::size_t>(4 * tokens)), tokens_(tokens) {}
   CrossEntropyRows<float> view() { return {row(0), row(1), row(2), row(3)}; }
-  std::size_t bytes() const { return values_.size() * sizeof(float); }
 
  private:
   float* row(std::int64_t i) { return values_.data() + i * tokens_; }

@@ -4,12 +4,14 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "executor/arena.h"
+#include "executor/communicator/frame.h"
 #include "executor/cpu/bindings.h"
 #include "executor/cpu/collective_bindings.h"
 #include "executor/cpu/rank_state.h"
@@ -44,9 +46,8 @@ constexpr std::uint64_t kHashBasis = 0xcbf29ce484222325ULL;
 
 /// What the tag of a collective is made of: members of different roles number their operations differently.
 std::uint64_t tag_of(const Operation& operation, int step) {
-  std::uint64_t tag = kHashBasis;
-  for (const char c : operation.origin.label) tag = (tag ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return tag ^ (static_cast<std::uint64_t>(step) << 32) ^ static_cast<std::uint32_t>(operation.origin.layer);
+  return hash_of(std::as_bytes(std::span(operation.origin.label))) ^ (static_cast<std::uint64_t>(step) << 32) ^
+         static_cast<std::uint32_t>(operation.origin.layer);
 }
 
 /// The interpreter's backend: operations are bound to memory when they are issued and run one at a time.

@@ -98,8 +98,8 @@ void run_norm_backward(const Call& call) {
 }
 
 bool is_pass(const Operation& operation, ElementwiseKind kind, bool backward) {
-  const auto* k = kernel_of<Elementwise>(operation);
-  return k != nullptr && k->kind == kind && k->backward == backward;
+  const auto* k = pass_of(operation, kind);
+  return k != nullptr && k->backward == backward;
 }
 
 bool fits_mlp_bias(const Operation& operation) {

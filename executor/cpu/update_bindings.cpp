@@ -38,13 +38,8 @@ void run_squared_norm(const Call& call) {
   std::memcpy(call.write(0, 2), &sum, sizeof sum);
 }
 
-bool is_pass(const Operation& operation, ElementwiseKind kind) {
-  const auto* k = kernel_of<Elementwise>(operation);
-  return k != nullptr && k->kind == kind;
-}
-
 bool fits_clip(const Operation& operation) {
-  return is_pass(operation, ElementwiseKind::kScale) && operation.origin.label == "clip";
+  return pass_of(operation, ElementwiseKind::kScale) != nullptr && operation.origin.label == "clip";
 }
 
 /// {gradients, norm squared} -> {gradients}, scaled so that their norm is at most the settings'.
@@ -60,7 +55,7 @@ void run_clip(const Call& call) {
   }
 }
 
-bool fits_zero(const Operation& operation) { return is_pass(operation, ElementwiseKind::kZero); }
+bool fits_zero(const Operation& operation) { return pass_of(operation, ElementwiseKind::kZero) != nullptr; }
 
 /// {} -> {gradients}
 void run_zero(const Call& call) {

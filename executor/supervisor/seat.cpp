@@ -42,12 +42,6 @@ constexpr std::array kLaunchers = {
     Launcher{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", true},
 };
 
-/// The kind of communicator that needs no sockets; null where none is built.
-const CommunicatorKind* self_connecting_kind() {
-  const auto found = std::ranges::find(communicator_kinds(), true, &CommunicatorKind::connects_itself);
-  return found == communicator_kinds().end() ? nullptr : &*found;
-}
-
 MasterAddress find_master(const Environment& environment, const Launcher& launcher) {
   const char *host = environment("MASTER_ADDR"), *port = environment("MASTER_PORT");
   if (host == nullptr && port == nullptr && launcher.speaks_mpi && self_connecting_kind() != nullptr) return {};

@@ -155,9 +155,9 @@ class Run {
  private:
   void start() {
     auto mesh = socket_mesh(launch_.ranks);
-    std::vector<std::vector<Descriptor>> owned;
+    std::vector<Descriptor> owned;
     for (const auto& sockets : mesh) {
-      for (const int socket : sockets) owned.emplace_back().emplace_back(socket);
+      for (const int socket : sockets) owned.emplace_back(socket);
     }
     const std::vector<cpu_set_t> cores = launch_.pin ? cores_of_ranks(launch_.ranks) : std::vector<cpu_set_t>{};
     for (int rank = 0; rank < launch_.ranks; ++rank) {

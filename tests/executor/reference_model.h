@@ -64,7 +64,7 @@ class ReferenceModel {
 
   Values norm(const std::string& name, const Values& x);
   Values norm_backward(const std::string& name, const Values& x, const Values& dy);
-  /// x[tokens, in] W^T (+ bias `bias`, if there is one and it is not added later)
+  /// x[tokens, in] W^T
   Values linear(const std::string& weight, const Values& x, std::int64_t in, std::int64_t out);
   Values linear_backward(const std::string& weight, const std::string& bias, const Values& x, const Values& dy,
                          std::int64_t in, std::int64_t out);

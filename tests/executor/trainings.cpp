@@ -15,6 +15,7 @@
 #include "executor/cpu/run_rank.h"
 #include "executor/parameter_slice.h"
 #include "strategies/build_program.h"
+#include "tests/programs/small_plans.h"
 
 namespace tests {
 namespace {
@@ -131,36 +132,31 @@ strategies::Implementation cpu_implementation() {
   return i;
 }
 
+namespace {
+
+strategies::ModelSpec tiny(strategies::ModelSpec model, const char* name) {
+  model.name = name;
+  model.layers = 4;
+  model.hidden = 32;
+  model.heads = 4;
+  model.ffn = 64;
+  model.vocabulary = executor::kByteVocabulary;
+  return model;
+}
+
+}  // namespace
+
 strategies::ModelSpec tiny_gpt() {
-  strategies::ModelSpec m;
-  m.name = "tiny-gpt";
-  m.layers = 4;
-  m.hidden = 32;
-  m.heads = m.kv_heads = 4;
-  m.head_dim = 8;
-  m.ffn = 64;
-  m.gated_mlp = false;
-  m.activation = strategies::Activation::kGelu;
-  m.vocabulary = executor::kByteVocabulary;
-  m.tied_embeddings = true;
-  m.position = strategies::PositionKind::kLearned;
-  m.max_positions = 16;
-  m.norm = hw_models::NormKind::kLayerNorm;
-  m.qkv_bias = m.attention_output_bias = m.mlp_bias = true;
-  return m;
+  strategies::ModelSpec model = tiny(small_gpt(), "tiny-gpt");
+  model.kv_heads = 4;
+  model.max_positions = 16;
+  return model;
 }
 
 strategies::ModelSpec tiny_llama() {
-  strategies::ModelSpec m;
-  m.name = "tiny-llama";
-  m.layers = 4;
-  m.hidden = 32;
-  m.heads = 4;
-  m.kv_heads = 2;
-  m.head_dim = 8;
-  m.ffn = 64;
-  m.vocabulary = executor::kByteVocabulary;
-  return m;
+  strategies::ModelSpec model = tiny(small_model(), "tiny-llama");
+  model.kv_heads = 2;
+  return model;
 }
 
 Training tiny_training(const strategies::ModelSpec& model, hw_models::OptimizerKind optimizer) {

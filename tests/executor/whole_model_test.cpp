@@ -10,6 +10,7 @@
 #include "tests/executor/cpu/float64_kernels.h"
 #include "tests/executor/cpu/reference.h"
 #include "tests/executor/reference_model.h"
+#include "tests/programs/small_plans.h"
 
 namespace executor {
 namespace {
@@ -19,21 +20,15 @@ using strategies::ModelSpec;
 using strategies::PositionKind;
 
 ModelSpec gpt() {
-  ModelSpec model;
+  ModelSpec model = tests::small_gpt();
   model.name = "GPT";
   model.layers = 2;
   model.hidden = 12;
   model.heads = model.kv_heads = 3;
   model.head_dim = 4;
   model.ffn = 20;
-  model.gated_mlp = false;
-  model.activation = Activation::kGelu;
   model.vocabulary = 17;
-  model.tied_embeddings = true;
-  model.position = PositionKind::kLearned;
   model.max_positions = 16;
-  model.norm = hw_models::NormKind::kLayerNorm;
-  model.qkv_bias = model.attention_output_bias = model.mlp_bias = true;
   return model;
 }
 

@@ -7,7 +7,7 @@ Scalar score_scale(const AttentionShape& s) {
   return static_cast<Scalar>(1 / __builtin_sqrt(static_cast<double>(s.head_dim)));
 }
 
-/// Where the parts of one head of one sequence lie. `rows` x `keys`: a block of query rows and the keys they may see.
+/// Where the parts of one head of one sequence lie.
 struct Head {
   Head(const AttentionShape& s, std::int64_t sequence_index, std::int64_t head) {
     const std::int64_t first_token = sequence_index * s.sequence;
@@ -35,15 +35,7 @@ void zero_range(Scalar* x, std::int64_t begin, std::int64_t end) {
 
 /// x = softmax(scale x)
 void softmax(std::int64_t elements, Scalar scale, Scalar* x) {
-  Lanes maxima = fill(x[0]);
-  for_parts(elements, [&](auto part, std::int64_t i) {
-    if constexpr (requires { part.count; }) {
-      maxima = larger(maxima, part.load(x + i, x[0]));
-    } else {
-      maxima = larger(maxima, part.load(x + i));
-    }
-  });
-  const Scalar maximum = largest(maxima);
+  const Scalar maximum = maximum_of(elements, x);
   Lanes sums{};
   for_parts(elements, [&](auto part, std::int64_t i) {
     part.store(x + i, exponential((part.load(x + i) - maximum) * scale));

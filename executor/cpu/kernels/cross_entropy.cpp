@@ -11,32 +11,13 @@ std::int64_t valid_columns(const CrossEntropyShape& shape) {
   return valid < 0 ? 0 : valid < shape.columns ? valid : shape.columns;
 }
 
-/// Column of `target` on this rank, or -1.
-std::int64_t local_column(const CrossEntropyShape& shape, std::int32_t target) {
-  const std::int64_t column = target - shape.first_column;
-  return column >= 0 && column < shape.columns ? column : -1;
-}
-
-Scalar maximum_of(std::int64_t elements, const Scalar* x) {
-  const Scalar lowest = -__builtin_inff();
-  Lanes maxima = fill(lowest);
-  for_parts(elements, [&](auto part, std::int64_t i) {
-    if constexpr (requires { part.count; }) {
-      maxima = larger(part.load(x + i, lowest), maxima);
-    } else {
-      maxima = larger(part.load(x + i), maxima);
-    }
-  });
-  return largest(maxima);
-}
-
 void cross_entropy_forward(const CrossEntropyShape& shape, const Scalar* logits, const std::int32_t* targets,
                            Scalar* probabilities, const Rows& rows) {
   const std::int64_t valid = valid_columns(shape);
   for (std::int64_t token = 0; token < shape.tokens; ++token) {
     const Scalar* x = logits + token * shape.columns;
     Scalar* p = probabilities + token * shape.columns;
-    const std::int64_t column = local_column(shape, targets[token]);
+    const std::int64_t column = local_index(targets[token], shape.first_column, shape.columns);
     rows.target[token] = column < 0 ? 0 : x[column];
     const Scalar maximum = maximum_of(valid, x);
     rows.local_maximum[token] = rows.maximum[token] = maximum;
@@ -74,7 +55,7 @@ void cross_entropy_backward(const CrossEntropyShape& shape, const Scalar* probab
     const Scalar factor =
         mean_weight * exponential_of(rows.local_maximum[token] - rows.maximum[token]) / rows.sum[token];
     for_parts(shape.columns, [&](auto part, std::int64_t i) { part.store(d + i, factor * part.load(p + i)); });
-    const std::int64_t column = local_column(shape, targets[token]);
+    const std::int64_t column = local_index(targets[token], shape.first_column, shape.columns);
     if (column >= 0) d[column] -= mean_weight;
   }
 }

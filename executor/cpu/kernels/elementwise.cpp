@@ -3,10 +3,6 @@
 namespace executor::cpu::TRAINYARD_KERNEL_BUILD {
 namespace {
 
-void add(std::int64_t elements, const Scalar* a, const Scalar* b, Scalar* sum) {
-  for_parts(elements, [&](auto part, std::int64_t i) { part.store(sum + i, part.load(a + i) + part.load(b + i)); });
-}
-
 void bias_add(std::int64_t rows, std::int64_t columns, const Scalar* bias, Scalar* x) {
   for (std::int64_t row = 0; row < rows; ++row) add(columns, x + row * columns, bias, x + row * columns);
 }

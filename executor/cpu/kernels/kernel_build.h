@@ -33,4 +33,10 @@ Kernels<Scalar> make_table();
 /// For the kernels that consist of products.
 void matmul(const MatmulShape& shape, const Scalar* a, const Scalar* b, Scalar* c);
 
+/// Place of `id` among the `count` from `first` on that this rank holds, or -1.
+inline std::int64_t local_index(std::int32_t id, std::int64_t first, std::int64_t count) {
+  const std::int64_t index = id - first;
+  return index >= 0 && index < count ? index : -1;
+}
+
 }  // namespace executor::cpu::TRAINYARD_KERNEL_BUILD

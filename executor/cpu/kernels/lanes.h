@@ -16,7 +16,7 @@ using Lanes [[gnu::vector_size(kLanes * sizeof(Scalar))]] = Scalar;
 
 /// kLanes consecutive elements.
 struct Whole {
-  [[gnu::always_inline]] static Lanes load(const Scalar* from) {
+  [[gnu::always_inline]] static Lanes load(const Scalar* from, Scalar /*rest*/ = 0) {
     Lanes lanes;
     __builtin_memcpy(&lanes, from, sizeof lanes);
     return lanes;
@@ -43,6 +43,11 @@ template <class Body>
   std::int64_t i = 0;
   for (; i + kLanes <= elements; i += kLanes) body(Whole{}, i);
   if (i < elements) body(Tail{elements - i}, i);
+}
+
+/// sum = a + b; `sum` may be either.
+[[gnu::always_inline]] inline void add(std::int64_t elements, const Scalar* a, const Scalar* b, Scalar* sum) {
+  for_parts(elements, [&](auto part, std::int64_t i) { part.store(sum + i, part.load(a + i) + part.load(b + i)); });
 }
 
 [[gnu::always_inline]] inline Scalar total(Lanes x) {
@@ -84,6 +89,13 @@ template <class Choose>
   Scalar result = x[0];
   for (int i = 1; i < kLanes; ++i) result = x[i] > result ? x[i] : result;
   return result;
+}
+/// Minus infinity of no elements.
+[[gnu::always_inline]] inline Scalar maximum_of(std::int64_t elements, const Scalar* x) {
+  const Scalar lowest = -__builtin_inff();
+  Lanes maxima = fill(lowest);
+  for_parts(elements, [&](auto part, std::int64_t i) { maxima = larger(part.load(x + i, lowest), maxima); });
+  return largest(maxima);
 }
 
 [[gnu::always_inline]] inline float root_of(float x) { return __builtin_sqrtf(x); }

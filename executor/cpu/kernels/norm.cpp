@@ -18,10 +18,7 @@ Statistics statistics(const NormShape& shape, const Scalar* x) {
   }
   Lanes squares{};
   for_parts(shape.columns, [&](auto part, std::int64_t i) {
-    Lanes centred = part.load(x + i) - mean;
-    if constexpr (requires { part.count; }) {
-      for (std::int64_t l = part.count; l < kLanes; ++l) centred[l] = 0;
-    }
+    const Lanes centred = part.load(x + i, mean) - mean;  // a tail's unused lanes are zero
     squares += centred * centred;
   });
   const double variance = static_cast<double>(total(squares) / columns);
