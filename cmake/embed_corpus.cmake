@@ -5,11 +5,13 @@
 function(trainyard_embed_corpus target)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
   set(output ${CMAKE_BINARY_DIR}/generated/default_corpus.cpp)
+  set(list_file ${CMAKE_BINARY_DIR}/generated/default_corpus.list)
+  file(CONFIGURE OUTPUT ${list_file} CONTENT "${files}")  # changes when a file comes or goes
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${CMAKE_SOURCE_DIR} -DOUTPUT=${output} -P
             ${CMAKE_SOURCE_DIR}/cmake/embed_corpus.cmake
-    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed_corpus.cmake
+    DEPENDS ${files} ${list_file} ${CMAKE_SOURCE_DIR}/cmake/embed_corpus.cmake
     COMMENT "Embedding the default corpus")
   target_sources(${target} PRIVATE ${output})
 endfunction()

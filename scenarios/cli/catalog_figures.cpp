@@ -80,18 +80,6 @@ const char* word(hw_models::ScaleUpKind kind) {
   return "none";
 }
 
-const char* word(hw_models::FabricKind kind) {
-  switch (kind) {
-    case hw_models::FabricKind::kRailOptimized:
-      return "rail-optimized";
-    case hw_models::FabricKind::kFatTree:
-      return "fat-tree";
-    case hw_models::FabricKind::kNone:
-      break;
-  }
-  return "none";
-}
-
 const char* word(strategies::PositionKind kind) {
   switch (kind) {
     case strategies::PositionKind::kLearned:
@@ -240,7 +228,7 @@ std::vector<Figure> figures(const hw_models::NodeSpec& node) {
 
 std::vector<Figure> figures(const hw_models::FabricSpec& fabric) {
   Rows rows;
-  rows.add("kind", "kind", word(fabric.kind));
+  rows.add("kind", "kind", name(fabric.kind));
   if (fabric.kind == hw_models::FabricKind::kNone) return rows.take();
   rows.add("nodes per unit", "nodes_per_unit", fabric.nodes_per_unit);
   rows.add("oversubscription", "oversubscription", fabric.oversubscription);

@@ -1,7 +1,9 @@
 #include "scenarios/cli/run_seat.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "scenarios/load/diagnostics.h"
@@ -28,6 +30,17 @@ std::vector<std::string> rank_command(const std::string& verb, const ScenarioArg
   std::vector<std::string> command{"/proc/self/exe", verb};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
+}
+
+Progress::Progress(const Scenario& scenario, bool shown)
+    : scenario_(scenario), shown_(shown && ::isatty(STDERR_FILENO) == 1) {}
+
+void Progress::show(const executor::StepFigures& figures) const {
+  if (shown_) fmt::print(stderr, "\r\033[K{}", progress_line(scenario_, figures));
+}
+
+void Progress::clear() const {
+  if (shown_) fmt::print(stderr, "\r\033[K");
 }
 
 void check_backend(const std::string& backend) {

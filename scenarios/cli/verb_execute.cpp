@@ -1,7 +1,6 @@
 #include "scenarios/cli/verb_execute.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 
@@ -37,22 +36,6 @@ void add_overrides(ScenarioArguments& given) {
     given.overrides.push_back({std::string("execute.") + key, given.given[key].as<std::string>()});
   }
 }
-
-/// One line that is written over, on a terminal only.
-class Progress {
- public:
-  Progress(const Scenario& scenario, bool shown) : scenario_(scenario), shown_(shown && ::isatty(STDERR_FILENO) == 1) {}
-  void show(const executor::StepFigures& figures) const {
-    if (shown_) fmt::print(stderr, "\r\033[K{}", progress_line(scenario_, figures));
-  }
-  void clear() const {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  const Scenario& scenario_;
-  bool shown_;
-};
 
 void write_outputs(const ScenarioArguments& given, const Execution& execution) {
   const auto write = [&](const char* option, const std::string& content) {

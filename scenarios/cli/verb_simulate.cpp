@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <span>
 
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/predict/prediction.h"
@@ -33,8 +34,10 @@ int run_simulate(const std::vector<std::string>& arguments) {
   const Scenario scenario = load(given);
   const bool trace = given.given.count("trace") > 0;
   const Prediction prediction = predict(scenario, {.records = trace, .unfolded = given.given["unfolded"].as<bool>()});
-  if (!given.json && !given.quiet) {
-    for (const std::string& warning : prediction.placement.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (!given.json && !given.quiet) {  // load() has printed the scenario's
+    for (const std::string& warning : std::span(prediction.warnings).subspan(scenario.warnings.size())) {
+      fmt::print(stderr, "warning: {}\n", warning);
+    }
   }
   if (trace) {
     const std::string path = given.given["trace"].as<std::string>();

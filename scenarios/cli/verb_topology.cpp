@@ -58,7 +58,7 @@ int show_scenario(const std::vector<std::string>& arguments) {
       strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
   const PlacementPrediction placement = predict_placement(scenario, program, place_job(scenario, program));
   if (given.json) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::parse(fabric_json(scenario.cluster));
+    nlohmann::ordered_json json = fabric_json(scenario.cluster);
     json["placement"] = placement_json(placement);
     fmt::print("{}\n", json.dump(2));
   } else {

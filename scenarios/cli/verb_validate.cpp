@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdio>
 
@@ -38,13 +37,12 @@ po::options_description own_options() {
 }
 
 /// --steps is checked and laid over the scenario, with the steps that warm up.
-int add_steps(ScenarioArguments& given) {
+void add_steps(ScenarioArguments& given) {
   const int steps = given.given["steps"].as<int>();
   if (steps < kFewestSteps || steps > 1'000'000) {
     throw InputError(fmt::format("error: --steps {}: a median needs {} to 1000000 steps\n", steps, kFewestSteps));
   }
   given.overrides.push_back({"execute.steps", std::to_string(steps + kWarmUpSteps)});
-  return steps;
 }
 
 double tolerance_of(const ScenarioArguments& given) {
@@ -52,14 +50,6 @@ double tolerance_of(const ScenarioArguments& given) {
   if (tolerance > 0 && tolerance <= 10) return tolerance;
   throw InputError(
       fmt::format("error: --tolerance {:g} must be above 0 and at most 10\n  0.15 stands for 15 %\n", tolerance));
-}
-
-/// One line that is written over, on a terminal only.
-void show_progress(const Scenario& scenario, const executor::StepFigures& step) {
-  if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K{}", progress_line(scenario, step));
-}
-void clear_progress() {
-  if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
 }
 
 /// Of those that have ended.
@@ -73,14 +63,14 @@ double processor_seconds_of_children() {
 }
 
 Validation run_and_compare(const Scenario& scenario, const ScenarioArguments& given,
-                           const std::vector<std::string>& arguments, double tolerance) {
+                           const std::vector<std::string>& arguments, double tolerance, const Progress& progress) {
   Prediction prediction = predict_ranks(scenario);
-  ExecutionChoice choice{.command = rank_command("validate", given, arguments)};
-  if (!given.quiet) choice.on_step = [&](const executor::StepFigures& step) { show_progress(scenario, step); };
   const double before = processor_seconds_of_children();
-  const Execution execution = execute(scenario, choice);
+  const Execution execution =
+      execute(scenario, {.command = rank_command("validate", given, arguments),
+                         .on_step = [&](const executor::StepFigures& step) { progress.show(step); }});
   const double processor_s = processor_seconds_of_children() - before;
-  if (!given.quiet) clear_progress();
+  progress.clear();
   if (execution.fingerprint != prediction.fingerprint) {
     throw std::logic_error("the program that ran is not the one predicted");
   }
@@ -110,12 +100,13 @@ int run_validate(const std::vector<std::string>& arguments) {
   const Scenario scenario = load(given);
   if (seat) return execute_rank(scenario, *seat, true);
   const bool elsewhere = given.given.count("records") > 0;
+  const Progress progress(scenario, !given.quiet);
   Validation validation;
   try {
     validation = elsewhere ? read_and_compare(scenario, given.given["records"].as<std::string>(), tolerance)
-                           : run_and_compare(scenario, given, arguments, tolerance);
+                           : run_and_compare(scenario, given, arguments, tolerance, progress);
   } catch (const RunFailure& failure) {
-    clear_progress();
+    progress.clear();
     fmt::print(stderr, "error: {}\n", failure.what());
     return 1;
   }

@@ -105,8 +105,7 @@ int execute_rank(const Scenario& scenario, const executor::Seat& seat, bool reco
       throw std::runtime_error(fmt::format("the plan has {} ranks, {} were started", program.ranks(), seat.ranks));
     }
     const executor::Corpus corpus(corpus_bytes(scenario), scenario.training.sequence_length, scenario.execute.run.seed);
-    const auto communicator =
-        executor::communicator_kinds().front().join(executor::take_seat(seat, kPatience, kDeadline));
+    const auto communicator = executor::join_run(seat, kPatience, kDeadline);
     // Reported times count from the moment the last rank is here.
     const double start = executor::all_reduce(*communicator, executor::kWorld,
                                               static_cast<double>(executor::cpu::now_ns()), executor::Reduction::kMax);

@@ -11,7 +11,7 @@ namespace {
 
 const strategies::Operation& operation_of(const strategies::Program& program,
                                           const strategies::OperationRecord& record) {
-  const strategies::Role& role = program.roles[program.role_of_rank[static_cast<std::size_t>(record.rank.value)]];
+  const strategies::Role& role = program.role_of(record.rank);
   const strategies::Block& block = role.blocks[role.schedule[record.instance.action].block];
   return block.operations[record.instance.operation.value];
 }

@@ -5,7 +5,6 @@
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <exception>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,9 +52,7 @@ int run(const std::vector<std::string>& arguments) {
   po::variables_map given;
   po::store(po::command_line_parser(arguments).options(all).positional(positions).run(), given);
   if (given["help"].as<bool>()) {
-    std::ostringstream text;
-    text << kHelp << shown;
-    fmt::print("{}", text.str());
+    fmt::print("{}", scenarios::help_text(kHelp, shown));
     return 0;
   }
   const bool sweep = given.count("sweep") > 0, runs_given = given.count("runs") > 0;

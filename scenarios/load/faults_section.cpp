@@ -2,8 +2,10 @@
 
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
+#include "hw_models/cluster_check.h"
 #include "hw_models/nic_assignment.h"
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/sections.h"
@@ -133,6 +135,40 @@ std::optional<hw_models::ThinLink> read_thin_link(const Value& value, Diagnostic
   return hw_models::ThinLink{leaf ? At::kLeaf : At::kNode, static_cast<int>(leaf ? *leaf : *node), *factor};
 }
 
+void check_dead_nics(const FaultsSection& section, hw_models::ClusterSpec cluster,
+                     const strategies::PlacementChoice& placement, Diagnostics& diagnostics) {
+  if (!dead_nics_exist(section, cluster, diagnostics) || diagnostics.has_errors()) return;
+  cluster.dead_nics = section.faults.dead_nics;
+  cluster.chosen_nics = placement.chosen_nics(cluster.node.gpus);
+  for (std::size_t i = 0; i < section.dead_nics.size(); ++i) {
+    const hw_models::DeadNic& dead = section.faults.dead_nics[i];
+    diagnostics.warning(section.dead_nics[i].all,
+                        fmt::format("NIC {} of node {} is dead:{}", dead.nic, dead.node, fallbacks(cluster, dead)),
+                        std::string(kRemove));
+  }
+}
+
+/// A thin link is a warning, one that the cluster does not have an error.
+void check_thin_link(const Value& root, const hw_models::ThinLink& thin, hw_models::ClusterSpec cluster,
+                     Diagnostics& diagnostics) {
+  cluster.thin_link = thin;
+  try {
+    hw_models::check(cluster);
+  } catch (const std::invalid_argument& problem) {  // "thin_link.leaf: what is wrong"
+    const std::string text = problem.what();
+    const std::size_t colon = text.find(": ");
+    diagnostics.error(place_of(root, "faults." + text.substr(0, colon)), text.substr(colon + 2));
+    return;
+  }
+  if (thin.factor == 1) return;
+  diagnostics.warning(
+      place_of(root, "faults.thin_link"),
+      fmt::format("{} {} at {:g} of the bandwidth",
+                  thin.at == hw_models::ThinLink::At::kLeaf ? "the uplinks of leaf" : "the NICs of node", thin.index,
+                  thin.factor),
+      std::string(kRemove));
+}
+
 }  // namespace
 
 std::optional<FaultsSection> read_faults(const Value& value, Reading& reading) {
@@ -148,18 +184,11 @@ std::optional<FaultsSection> read_faults(const Value& value, Reading& reading) {
   return error_count(reading.diagnostics) == before ? std::optional(section) : std::nullopt;
 }
 
-void check_faults(const FaultsSection& section, hw_models::ClusterSpec cluster,
+void check_faults(const Value& root, const FaultsSection& section, const hw_models::ClusterSpec& cluster,
                   const strategies::PlacementChoice& placement, Diagnostics& diagnostics) {
   check_slow_gpus(section, cluster, diagnostics);
-  if (!dead_nics_exist(section, cluster, diagnostics) || diagnostics.has_errors()) return;
-  cluster.dead_nics = section.faults.dead_nics;
-  cluster.chosen_nics = placement.chosen_nics(cluster.node.gpus);
-  for (std::size_t i = 0; i < section.dead_nics.size(); ++i) {
-    const hw_models::DeadNic& dead = section.faults.dead_nics[i];
-    diagnostics.warning(section.dead_nics[i].all,
-                        fmt::format("NIC {} of node {} is dead:{}", dead.nic, dead.node, fallbacks(cluster, dead)),
-                        std::string(kRemove));
-  }
+  check_dead_nics(section, cluster, placement, diagnostics);
+  if (section.faults.thin_link) check_thin_link(root, *section.faults.thin_link, cluster, diagnostics);
 }
 
 }  // namespace scenarios

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
-#include "hw_models/cluster_check.h"
 #include "scenarios/load/read_file.h"
 #include "scenarios/load/sections.h"
 #include "scenarios/user_words.h"
@@ -140,29 +138,6 @@ void check_activation_size(const Value& root, const Sections& sections, Diagnost
                     "use a smaller micro_batch or sequence_length");
 }
 
-/// A thin link is a warning, one that the cluster does not have an error.
-void check_thin_link(const Value& root, const Sections& sections, Diagnostics& diagnostics) {
-  if (!sections.faults || !sections.faults->faults.thin_link || !sections.cluster) return;
-  const hw_models::ThinLink& thin = *sections.faults->faults.thin_link;
-  hw_models::ClusterSpec faulty = sections.cluster->cluster;
-  faulty.thin_link = thin;
-  try {
-    hw_models::check(faulty);
-  } catch (const std::invalid_argument& problem) {  // "thin_link.leaf: what is wrong"
-    const std::string text = problem.what();
-    const std::size_t colon = text.find(": ");
-    diagnostics.error(place_of(root, "faults." + text.substr(0, colon)), text.substr(colon + 2));
-    return;
-  }
-  if (thin.factor == 1) return;
-  diagnostics.warning(
-      place_of(root, "faults.thin_link"),
-      fmt::format("{} {} at {:g} of the bandwidth",
-                  thin.at == hw_models::ThinLink::At::kLeaf ? "the uplinks of leaf" : "the NICs of node", thin.index,
-                  thin.factor),
-      "remove 'faults' to see what a sound cluster does");
-}
-
 /// Checks that need more than one section.
 void check_together(const Value& root, Sections& sections, Reading& reading) {
   Diagnostics& diagnostics = reading.diagnostics;
@@ -178,9 +153,8 @@ void check_together(const Value& root, Sections& sections, Reading& reading) {
     check_precision(root, sections.training->precision, sections.cluster->gpu, diagnostics);
   }
   if (sections.faults && sections.cluster) {
-    check_faults(*sections.faults, sections.cluster->cluster, sections.seats, diagnostics);
+    check_faults(root, *sections.faults, sections.cluster->cluster, sections.seats, diagnostics);
   }
-  check_thin_link(root, sections, diagnostics);
   if (!sections.model || !sections.training || !sections.plan) return;
   // Without a known number of replicas the rest of the plan is still worth checking.
   const bool replicas_known = sections.plan->data > 0;

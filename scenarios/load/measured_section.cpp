@@ -68,13 +68,6 @@ MeasuredKernel read_kernel(const hw_models::KernelKind& kind, const Value& value
   return kernel;
 }
 
-void report_unknown(const Value::Entry& entry, const std::vector<std::string>& known, Diagnostics& diagnostics) {
-  const std::optional<std::string> near = nearest(entry.key, known);
-  diagnostics.error(
-      entry.place, fmt::format("unknown key '{}'", shortened(entry.key)),
-      near ? fmt::format("did you mean '{}'?", *near) : fmt::format("known here: {}", fmt::join(known, ", ")));
-}
-
 bool is_map(const Value& value, Diagnostics& diagnostics) {
   if (value.kind() == Value::Kind::kMap) return true;
   MapReader(value, diagnostics).finish();  // says so
@@ -117,20 +110,14 @@ void read_collective(hw_models::Operation operation, const Value& value, Diagnos
 std::optional<MeasuredKernels> read_measured_kernels(const Value& value, Diagnostics& diagnostics) {
   const std::size_t errors = error_count(diagnostics);
   if (!is_map(value, diagnostics)) return std::nullopt;
-  std::vector<std::string> known{"devices", "operation"};
-  for (const hw_models::KernelKind& kind : hw_models::kernel_kinds()) known.emplace_back(kind.name);
   MapReader reader(value, diagnostics);
   MeasuredKernels measured;
   read(reader, {"devices", 1, kMostRanks}, measured.devices);
   read(reader, {"operation", 0, 1}, measured.operation);
-  for (const Value::Entry& entry : value.entries()) {
-    if (entry.key == "operation" || entry.key == "devices") continue;
-    if (const hw_models::KernelKind* kind = hw_models::find_kernel_kind(entry.key)) {
-      measured.kinds.push_back(read_kernel(*kind, entry.value, diagnostics));
-    } else {
-      report_unknown(entry, known, diagnostics);
-    }
+  for (const hw_models::KernelKind& kind : hw_models::kernel_kinds()) {
+    if (const auto map = reader.value(kind.name)) measured.kinds.push_back(read_kernel(kind, *map, diagnostics));
   }
+  reader.finish();
   std::ranges::sort(measured.kinds, {}, &MeasuredKernel::kind);
   return error_count(diagnostics) == errors ? std::optional(measured) : std::nullopt;
 }
@@ -138,18 +125,13 @@ std::optional<MeasuredKernels> read_measured_kernels(const Value& value, Diagnos
 std::optional<MeasuredTransfers> read_measured_transfers(const Value& value, Diagnostics& diagnostics) {
   const std::size_t errors = error_count(diagnostics);
   if (!is_map(value, diagnostics)) return std::nullopt;
-  std::vector<std::string> known{"send"};
-  for (const hw_models::OperationName& each : hw_models::kOperationNames) known.emplace_back(each.name);
   MapReader reader(value, diagnostics);
   MeasuredTransfers measured;
   if (const auto send = reader.value("send")) measured.send = read_transfers(*send, diagnostics);
   for (const hw_models::OperationName& each : hw_models::kOperationNames) {
-    if (!reader.has(each.name)) continue;
     if (const auto map = reader.value(each.name)) read_collective(each.operation, *map, diagnostics, measured);
   }
-  for (const Value::Entry& entry : value.entries()) {
-    if (std::ranges::find(known, entry.key) == known.end()) report_unknown(entry, known, diagnostics);
-  }
+  reader.finish();
   return error_count(diagnostics) == errors ? std::optional(measured) : std::nullopt;
 }
 

@@ -72,7 +72,7 @@ std::optional<strategies::PlacementChoice> complete_placement(const PlacementSec
                                                               Reading& reading);
 
 /// Reports faults of what the cluster does not have; warns of the others: the prediction is not that of a sound one.
-void check_faults(const FaultsSection& section, hw_models::ClusterSpec cluster,
+void check_faults(const Value& root, const FaultsSection& section, const hw_models::ClusterSpec& cluster,
                   const strategies::PlacementChoice& placement, Diagnostics& diagnostics);
 
 /// Place of the value at "plan.tensor"; of the nearest map around it when the file does not give it.

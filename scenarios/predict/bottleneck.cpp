@@ -15,7 +15,7 @@ std::int64_t model_state_bytes(const Scenario& scenario) {
   const auto parameters = static_cast<double>(strategies::count_parameters(scenario.model).total);
   const bool wide = scenario.training.precision == hw_models::DType::kFp32;
   const double gradient = hw_models::info(scenario.software.implementation.gradient).bytes;
-  const bool master = !wide && scenario.software.implementation.master_weights;
+  const bool master = scenario.software.implementation.keeps_master(scenario.training.precision);
   return static_cast<std::int64_t>(parameters * ((wide ? 4 : 2) + gradient + (master ? 12 : 8)));
 }
 
@@ -67,7 +67,7 @@ TimeKind largest_loss(const Prediction& prediction) {
   return worst;
 }
 
-/// " (rank 5 computes at 0.8 of the others' speed, NIC 2 of node 3 is dead)"; empty without faults.
+/// " (rank 5 computes at 0.8 of the others' speed, NIC 2 of node 3 is dead)"; empty without slow GPUs and dead NICs.
 std::string faults_text(const Faults& faults) {
   constexpr std::size_t kMost = 4;
   std::vector<std::string> texts;

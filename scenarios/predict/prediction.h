@@ -95,7 +95,7 @@ struct Prediction {
   Bottleneck bottleneck;
   PlacementPrediction placement;
   std::optional<FaultCost> faults;
-  std::vector<std::string> warnings;  ///< the scenario's, then the placement's
+  std::vector<std::string> warnings;  ///< the scenario's, then the placement's, then that of hashed routing
   strategies::Program program;
   sim::StepResult result;  ///< with records when asked for
 };

@@ -40,19 +40,11 @@ double serial_ns(const strategies::Role& role, const std::vector<std::vector<sim
   return sum;
 }
 
-double operations_of(const strategies::Role& role) {
-  double operations = 0;
-  for (const strategies::Action& action : role.schedule) {
-    operations += static_cast<double>(role.blocks[action.block].operations.size());
-  }
-  return operations;
-}
-
 /// Bounds the operations of one step of all processes.
 void check_size(const Scenario& scenario, const strategies::Program& program, const sim::RankClasses& classes) {
   constexpr double kMostOperations = 2e8;  // some minutes and 8 GB: 0.7 us and 35 bytes each, measured
   std::vector<double> of_role;
-  for (const strategies::Role& role : program.roles) of_role.push_back(operations_of(role));
+  for (const strategies::Role& role : program.roles) of_role.push_back(static_cast<double>(role.operations()));
   double operations = 0;
   for (const sim::RankClass& each : classes.all) operations += of_role[each.role];
   if (operations <= kMostOperations) return;
@@ -115,10 +107,19 @@ sim::StepResult simulate_scenario(const Scenario& scenario, const strategies::Pr
                  : sim::simulate_lanes(program, prices, options);
 }
 
+namespace {
+
+/// With ranks of a role apart where their prices differ, as with faults or hashed routing.
+std::int64_t split_step_ns(const Scenario& scenario, const strategies::Program& program) {
+  return simulate_scenario(scenario, program, place_job(scenario, program), {.split = true}).step_ns;
+}
+
+}  // namespace
+
 std::int64_t sound_step_ns(const Scenario& scenario, const strategies::Program& program) {
   Scenario sound = scenario;
   sound.faults = {};
-  return simulate_scenario(sound, program, place_job(sound, program), {.split = true}).step_ns;
+  return split_step_ns(sound, program);
 }
 
 std::string routing_warning(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
@@ -130,8 +131,7 @@ std::string routing_warning(const Scenario& scenario, const strategies::Program&
   }
   Scenario balanced = scenario;
   balanced.cluster.fabric.hash_seed.reset();
-  const std::int64_t balanced_ns =
-      simulate_scenario(balanced, program, place_job(balanced, program), {.split = true}).step_ns;
+  const std::int64_t balanced_ns = split_step_ns(balanced, program);
   return fmt::format("hashed routing, seed {}: {}; the step takes {:.3f} times as long as with balanced routing",
                      *scenario.cluster.fabric.hash_seed,
                      flows.empty() ? "no flows share an uplink" : "flows on the worst uplink: " + flows,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "hw_models/fabric_shape.h"
@@ -30,11 +29,6 @@ std::vector<Tier> tiers_of(const hw_models::ClusterSpec& cluster) {
   return tiers;
 }
 
-const char* word(hw_models::FabricKind kind) {
-  if (kind == hw_models::FabricKind::kNone) return "none";
-  return kind == hw_models::FabricKind::kFatTree ? "fat-tree" : "rail-optimized";
-}
-
 double share(const hw_models::FabricSpec& fabric, std::size_t tier) {
   return 1 / hw_models::taper(fabric, static_cast<int>(tier));
 }
@@ -45,7 +39,7 @@ int crossed(std::size_t tier) { return static_cast<int>(hw_models::switches_cros
 
 std::string fabric_text(const hw_models::ClusterSpec& cluster) {
   const hw_models::FabricSpec& fabric = cluster.fabric;
-  std::string text = fmt::format("{}: {}, {} nodes of {}, {} plane{}, {} routing\n\n", fabric.name, word(fabric.kind),
+  std::string text = fmt::format("{}: {}, {} nodes of {}, {} plane{}, {} routing\n\n", fabric.name, name(fabric.kind),
                                  cluster.nodes, cluster.node.name, fabric.planes, fabric.planes > 1 ? "s" : "",
                                  fabric.hash_seed ? fmt::format("hashed (seed {})", *fabric.hash_seed) : "balanced");
   const std::vector<Tier> tiers = tiers_of(cluster);
@@ -63,10 +57,10 @@ std::string fabric_text(const hw_models::ClusterSpec& cluster) {
   return text + table(rows, 1) + (fabric.planes > 1 ? "\nSwitches and cables of one plane.\n" : "");
 }
 
-std::string fabric_json(const hw_models::ClusterSpec& cluster) {
+nlohmann::ordered_json fabric_json(const hw_models::ClusterSpec& cluster) {
   const hw_models::FabricSpec& fabric = cluster.fabric;
   nlohmann::ordered_json json{{"fabric", fabric.name},
-                              {"kind", word(fabric.kind)},
+                              {"kind", name(fabric.kind)},
                               {"nodes", cluster.nodes},
                               {"planes", fabric.planes},
                               {"routing", fabric.hash_seed ? "hashed" : "balanced"},
@@ -83,7 +77,7 @@ std::string fabric_json(const hw_models::ClusterSpec& cluster) {
                              {"switches_crossed", crossed(i)},
                              {"share", share(fabric, i)}});
   }
-  return json.dump(2) + "\n";
+  return json;
 }
 
 }  // namespace scenarios

@@ -1,6 +1,7 @@
 // The network between a cluster's nodes for people and for programs.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "hw_models/cluster.h"
@@ -11,6 +12,6 @@ namespace scenarios {
 std::string fabric_text(const hw_models::ClusterSpec& cluster);
 /// {"fabric","kind","nodes","planes","routing","hash_seed","tiers":[{"switches","of","downlinks","uplinks",
 /// "uplink_GBps","switches_crossed","share"}]}; counts are per plane; "hash_seed" null = balanced.
-std::string fabric_json(const hw_models::ClusterSpec& cluster);
+nlohmann::ordered_json fabric_json(const hw_models::ClusterSpec& cluster);
 
 }  // namespace scenarios

@@ -26,10 +26,6 @@ constexpr const char* kWaiting = "waiting for peers";
 /// Ranks that meet, and the how-manieth of their meetings it is; for messages, those of both ends.
 using Meeting = std::tuple<int, int, int, int, int>;
 
-const strategies::Role& role_of(const Program& program, strategies::Rank rank) {
-  return program.roles[program.role_of_rank[static_cast<std::size_t>(rank.value)]];
-}
-
 struct Executed {
   const strategies::Block& block;
   const Operation& operation;
@@ -37,7 +33,7 @@ struct Executed {
 };
 
 Executed executed(const Program& program, const OperationRecord& record) {
-  const strategies::Role& role = role_of(program, record.rank);
+  const strategies::Role& role = program.role_of(record.rank);
   const strategies::Action& action = role.schedule.at(record.instance.action);
   const strategies::Block& block = role.blocks[action.block];
   return {block, block.operations.at(record.instance.operation.value), action.microbatch};
@@ -141,11 +137,7 @@ class Step {
 
 std::size_t operations_per_step(const Program& program) {
   std::vector<std::size_t> of_role;
-  for (const strategies::Role& role : program.roles) {
-    std::size_t sum = 0;
-    for (const strategies::Action& action : role.schedule) sum += role.blocks[action.block].operations.size();
-    of_role.push_back(sum);
-  }
+  for (const strategies::Role& role : program.roles) of_role.push_back(role.operations());
   std::size_t sum = 0;
   for (const std::uint32_t role : program.role_of_rank) sum += of_role[role];
   return sum;

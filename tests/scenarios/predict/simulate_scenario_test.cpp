@@ -11,6 +11,7 @@
 
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/predict/prediction.h"
+#include "strategies/build_program.h"
 #include "strategies/pipeline/schedule.h"
 
 namespace scenarios {
@@ -216,9 +217,13 @@ TEST(Unfolded, RailIsExactToo) {
   }
 }
 
+strategies::Program program_of(const Scenario& scenario) {
+  return strategies::build_program(scenario.model, scenario.training, scenario.plan, scenario.software.implementation);
+}
+
 /// Without taking the slowest rank of a role for all.
 std::int64_t split_step_ns(const Scenario& scenario) {
-  const strategies::Program program = predict(scenario).program;
+  const strategies::Program program = program_of(scenario);
   return simulate_scenario(scenario, program, place_job(scenario, program), {.split = true}).step_ns;
 }
 
@@ -258,7 +263,7 @@ TEST(Unfolded, WithoutCollisionsNothingUnfolds) {
   for (const auto& [tensor, pipeline, data] : kPlansOnUnits) {
     Scenario scenario = on_small_units(tensor, pipeline, data);
     scenario.cluster.fabric.units_per_pod = 0;
-    const strategies::Program program = predict(scenario).program;
+    const strategies::Program program = program_of(scenario);
     const sim::StepResult balanced =
         simulate_scenario(scenario, program, place_job(scenario, program), {.split = true});
     scenario.cluster.fabric.hash_seed = 1;

@@ -32,7 +32,7 @@ TEST(FabricReport, Text) {
 TEST(FabricReport, Json) {
   hw_models::ClusterSpec cluster = llama3();
   cluster.fabric.hash_seed = 3;
-  const nlohmann::json json = nlohmann::json::parse(fabric_json(cluster));
+  const nlohmann::ordered_json json = fabric_json(cluster);
   EXPECT_EQ(json["hash_seed"], 3);
   ASSERT_EQ(json["tiers"].size(), 3U);
   EXPECT_EQ(json["tiers"][1]["of"], "spine");
@@ -45,7 +45,7 @@ TEST(FabricReport, OneNodeHasNoSwitches) {
   cluster.nodes = 1;
   cluster.fabric.kind = hw_models::FabricKind::kNone;
   EXPECT_THAT(fabric_text(cluster), testing::EndsWith("No switches between the nodes.\n"));
-  EXPECT_TRUE(nlohmann::json::parse(fabric_json(cluster))["tiers"].empty());
+  EXPECT_TRUE(fabric_json(cluster)["tiers"].empty());
 }
 
 }  // namespace
