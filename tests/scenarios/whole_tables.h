@@ -3,13 +3,11 @@
 
 #include <string_view>
 
+#include "tests/sanitized.h"
+
 namespace scenarios {
 
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool kWholeTables = false;
-#else
-inline constexpr bool kWholeTables = true;
-#endif
+inline constexpr bool kWholeTables = !tests::kSanitized;
 inline constexpr const char* kNoWholeTables = "whole tables of runs are left out with sanitizers";
 
 /// Whether a command shown in a document predicts one.

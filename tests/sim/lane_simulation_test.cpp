@@ -9,6 +9,7 @@
 #include "strategies/build_program.h"
 #include "tests/programs/handmade.h"
 #include "tests/programs/small_plans.h"
+#include "tests/sanitized.h"
 #include "tests/sim/step_programs.h"
 
 namespace sim {
@@ -144,7 +145,7 @@ TEST(LaneSimulation, EqualsReferenceOnRandomProgramsThatShare) {
 }
 
 TEST(LaneSimulation, EqualsReferenceOnPlansThatShare) {
-  for (const tests::SmallPlan& small : tests::small_plans()) {
+  for (const tests::SmallPlan& small : tests::sampled(tests::small_plans())) {
     SCOPED_TRACE(small.name);
     const Program program =
         strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);
@@ -202,7 +203,7 @@ Prices priced(const Program& program, const RankClasses& classes) {
 
 // Every schedule with tensor, data and pipeline ranks and ZeRO-1; with and without a slow rank.
 TEST(LaneSimulation, FoldedEqualsUnfoldedToTheNanosecond) {
-  for (const tests::SmallPlan& small : tests::small_plans()) {
+  for (const tests::SmallPlan& small : tests::sampled(tests::small_plans())) {
     SCOPED_TRACE(small.name);
     const Program program =
         strategies::build_program(tests::small_model(), tests::small_training(), small.plan, small.implementation);

@@ -25,7 +25,7 @@ std::string refusal(const std::filesystem::path& path) {
 TEST(ReadFile, GivesTheBytes) {
   const ScratchFolder folder;
   // Around the pieces that it reads in, and what text mode would change.
-  for (const std::size_t size : {0, 1, 65'535, 65'536, 65'537, 131'072, 200'000}) {
+  for (const std::size_t size : {0U, 1U, 65'535U, 65'536U, 65'537U, 131'072U, 200'000U}) {
     std::string text(size, 'x');
     if (size > 3) text.replace(size - 3, 3, std::string("\r\n\0", 3));
     write_text(folder.path("file"), text);

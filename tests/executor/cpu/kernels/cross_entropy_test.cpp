@@ -23,7 +23,8 @@ TEST(CrossEntropy, LikePlainLoops) {
     for (double& x : logits) x *= 20;
     const std::string what = "first column " + std::to_string(s.first_column);
     const bool empty = s.first_column >= kVocabulary;
-    const std::vector<Values> values = {logits, unset(logits.size()), unset(4 * kTokens), unset(logits.size())};
+    const Values out = unset(kTokens * s.columns);
+    const std::vector<Values> values = {logits, out, unset(4 * kTokens), out};
     expect_like_plain_loops(what, values, 3e-6, [&](const auto& kernels, auto& a) {
       const auto rows = rows_in(a[2]);
       kernels.cross_entropy_forward(s, a[0], targets.data(), a[1], rows);
