@@ -1,12 +1,15 @@
 #include "strategies/build_program.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "strategies/layer_split.h"
+#include "strategies/pipeline/pass_costs.h"
 #include "strategies/pipeline/schedule.h"
 #include "strategies/transformer/chunk_blocks.h"
 #include "strategies/transformer/stage.h"
@@ -38,16 +41,20 @@ Group group_over(const Mesh& mesh, std::string name, std::initializer_list<const
   return group;
 }
 
-PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& plan) {
+PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& plan, bool validates_afterwards) {
   const Mesh& mesh = program.views.front();
   program.groups = {group_over(mesh, "tensor", {"tp"}), group_over(mesh, "data", {"dp", "cp"}),
                     group_over(mesh, "world", {"tp", "cp", "dp", "pp"})};
-  PlanGroups ids{.tensor = {0}, .data = {1}, .embedding = {}, .world = {2}};
-  if (model.tied_embeddings && plan.pipeline > 1) {
-    const int last = program.stage_of_virtual.back();
+  PlanGroups ids{.tensor = {0}, .data = {1}, .embedding = std::nullopt, .world = {2}, .replica = {}};
+  const int last = program.stage_of_virtual.back();
+  if (model.tied_embeddings && last != program.stage_of_virtual.front()) {
     Group pair{"embedding", 0, {{mesh.find("pp"), {0, last}}}};
-    ids.embedding = {static_cast<std::uint32_t>(program.groups.size())};
+    ids.embedding = GroupId{static_cast<std::uint32_t>(program.groups.size())};
     program.groups.push_back(std::move(pair));
+  }
+  if (validates_afterwards) {
+    ids.replica = {static_cast<std::uint32_t>(program.groups.size())};
+    program.groups.push_back(group_over(mesh, "replica", {"tp", "cp", "dp"}));
   }
   return ids;
 }
@@ -70,16 +77,32 @@ std::optional<OperationId> first_compute(const Block& block) {
 /// Blocks and schedule of one pipeline stage.
 class StageBuilder {
  public:
-  StageBuilder(const Program& program, Stage& stage, const std::vector<int>& split, const Schedule& schedule,
-               const ScheduleShape& shape)
-      : program_(program), stage_(stage), split_(split), schedule_(schedule), shape_(shape) {}
+  StageBuilder(const Program& program, Stage& stage, const std::vector<int>& split, int microbatches)
+      : program_(program), stage_(stage), split_(split), microbatches_(microbatches) {}
 
-  void build() {
+  void write() {
     find_chunks();
     add_parameters();
     add_activations();
-    write_blocks();
-    write_schedule();
+    stage_.splits_backward ? write_split_blocks() : write_blocks();
+    update_ = write_update(stage_, chunks_.front().virtual_stage, reduces_beside_backward());
+    validation_ = write_validation(stage_, chunks_.front().virtual_stage);
+  }
+
+  /// By virtual stage. Precondition: the schedule splits backwards.
+  void add_costs(std::vector<PassCosts>& costs) const {
+    const std::vector<Block>& blocks = stage_.role.blocks;
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      costs[static_cast<std::size_t>(chunks_[c].virtual_stage)] =
+          pass_costs(stage_.role, blocks[forward_[c]], blocks[input_[c]], blocks[weight_[c]]);
+    }
+  }
+
+  void arrange(const std::vector<ComputeAction>& order) {
+    write_schedule(order);
+    if (stage_.implementation.blocking_sends) wait_for_sends();
+    join_update();
+    join_gathers();
   }
 
  private:
@@ -91,6 +114,10 @@ class StageBuilder {
         chunks_.push_back({static_cast<int>(chunks_.size()), v, static_cast<int>(split_.size()), first_layer, layers});
       }
       first_layer += layers;
+    }
+    for (std::size_t c = 0; c + 1 < chunks_.size(); ++c) {
+      if (chunks_[c].virtual_stage + 1 != chunks_[c + 1].virtual_stage) continue;
+      chunks_[c].next_here = chunks_[c + 1].previous_here = true;
     }
   }
 
@@ -116,7 +143,18 @@ class StageBuilder {
         stage_.layers[layer] = add_layer_buffers(stage_, layer);
       }
       if (chunk.last()) add_head_buffers(stage_);
+      if (chunk.previous_here) add_handed_buffers(chunk);
     }
+  }
+
+  void add_handed_buffers(const Chunk& chunk) {
+    const auto add = [this](const char* name) {
+      return add_buffer(stage_.role, name, stage_.shapes.stream_bytes(), Holds::kActivations, Lifetime::kMicrobatch);
+    };
+    stage_.handed_activation = chunk.layers > 0 ? stage_.layers.at(chunk.first_layer).input
+                               : chunk.last()   ? stage_.head_input
+                                                : add("handed-activation");
+    stage_.handed_gradient = add("handed-gradient");
   }
 
   bool reduces_beside_backward() const {
@@ -128,30 +166,71 @@ class StageBuilder {
     const bool reduces = reduces_beside_backward();
     for (const Chunk& chunk : chunks_) {
       forward_.push_back(write_forward_block(stage_, chunk, samples));
-      if (shape_.microbatches > 1 || !reduces) {
+      if (microbatches_ > 1 || !reduces) {
         backward_.push_back(write_backward_block(stage_, chunk, reduces ? Variant::kMiddle : Variant::kOnly, false));
       } else {
         backward_.push_back(0);  // the only microbatch is the last
       }
       last_backward_.push_back(reduces ? write_backward_block(stage_, chunk, Variant::kLast, true) : backward_.back());
     }
-    update_ = write_update(stage_, chunks_.front().virtual_stage, reduces);
   }
 
-  void write_schedule() {
+  /// Fused backwards and the blocks that reduce are written when the order asks for them.
+  void write_split_blocks() {
+    const std::int64_t samples = stage_.plan.micro_batch * stage_.plan.data;
+    deferred_.resize(chunks_.size());
+    const bool only_reduces = microbatches_ == 1 && reduces_beside_backward();
+    const Variant variant = reduces_beside_backward() ? Variant::kMiddle : Variant::kOnly;
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      forward_.push_back(write_forward_block(stage_, chunks_[c], samples));
+      input_.push_back(write_input_block(stage_, chunks_[c], deferred_[c]));
+      weight_.push_back(
+          write_weight_block(stage_, chunks_[c], deferred_[c], only_reduces ? Variant::kLast : variant, only_reduces));
+    }
+    backward_.resize(chunks_.size(), kUnwritten);
+  }
+
+  /// The place of the action that completes the gradients of every chunk.
+  std::vector<std::size_t> completing(const std::vector<ComputeAction>& order) const {
+    std::vector<std::size_t> places(chunks_.size(), 0);
+    for (std::size_t a = 0; a < order.size(); ++a) {
+      const bool weights = order[a].kind == BlockKind::kBackward || order[a].kind == BlockKind::kBackwardWeight;
+      if (weights) places[static_cast<std::size_t>(order[a].chunk)] = a;
+    }
+    return places;
+  }
+
+  std::uint32_t block_for(const ComputeAction& action, bool completes) {
+    const auto c = static_cast<std::size_t>(action.chunk);
+    if (action.kind == BlockKind::kForward) return forward_[c];
+    if (!stage_.splits_backward) return completes ? last_backward_[c] : backward_[c];
+    if (action.kind == BlockKind::kBackwardInput) return input_[c];
+    const bool fused = action.kind == BlockKind::kBackward;
+    if (completes && reduces_beside_backward() && microbatches_ > 1) {
+      return fused ? write_backward_block(stage_, chunks_[c], Variant::kLast, true)
+                   : write_weight_block(stage_, chunks_[c], deferred_[c], Variant::kLast, true);
+    }
+    if (!fused) return weight_[c];
+    if (backward_[c] == kUnwritten) {
+      backward_[c] = write_backward_block(stage_, chunks_[c],
+                                          reduces_beside_backward() ? Variant::kMiddle : Variant::kOnly, false);
+    }
+    return backward_[c];
+  }
+
+  void write_schedule(const std::vector<ComputeAction>& order) {
     std::vector<Action>& actions = stage_.role.schedule;
-    for (const ComputeAction& compute : schedule_.actions(shape_, stage_.role.stage)) {
-      const auto chunk = static_cast<std::size_t>(compute.chunk);
-      const bool last = compute.microbatch + 1 == shape_.microbatches;
-      const std::uint32_t block = compute.kind == BlockKind::kForward ? forward_[chunk]
-                                  : last                              ? last_backward_[chunk]
-                                                                      : backward_[chunk];
-      actions.push_back({block, compute.microbatch, {}});
+    const std::vector<std::size_t> completing_places = completing(order);
+    bool validated = !validation_;
+    for (std::size_t a = 0; a < order.size(); ++a) {
+      if (!validated && order[a].kind != BlockKind::kForward) {
+        actions.push_back({*validation_, -1, {}});
+        validated = true;
+      }
+      const bool completes = completing_places[static_cast<std::size_t>(order[a].chunk)] == a;
+      actions.push_back({block_for(order[a], completes), order[a].microbatch, {}});
     }
     actions.push_back({update_.block, -1, {}});
-    if (stage_.implementation.blocking_sends) wait_for_sends();
-    join_update();
-    join_gathers();
   }
 
   const Block& block_of(const Action& action) const { return stage_.role.blocks[action.block]; }
@@ -214,14 +293,17 @@ class StageBuilder {
     return std::nullopt;
   }
 
+  static constexpr std::uint32_t kUnwritten = 0xffffffff;
+
   const Program& program_;
   Stage& stage_;
   const std::vector<int>& split_;
-  const Schedule& schedule_;
-  ScheduleShape shape_;
+  int microbatches_;
   std::vector<Chunk> chunks_;
-  std::vector<std::uint32_t> forward_, backward_, last_backward_;
+  std::vector<std::uint32_t> forward_, backward_, last_backward_, input_, weight_;  ///< blocks, by chunk
+  std::vector<DeferredGradients> deferred_;                                         ///< by chunk
   UpdateBlock update_;
+  std::optional<std::uint32_t> validation_;
 };
 
 /// A stack's gradient format is meant for its usual precision: fp16 gradients need fp16's loss scaling (Megatron-LM
@@ -236,6 +318,52 @@ Implementation for_precision(Implementation implementation, const TrainingSpec& 
         training.precision == DType::kFp16 ? ShardedReduction::kScatter : ShardedReduction::kAllReduce;
   }
   return implementation;
+}
+
+/// What the stages have in common.
+struct Common {
+  const ModelSpec& model;
+  const TrainingSpec& training;
+  const PlanSpec& plan;
+  const Implementation& implementation;
+  const Shapes& shapes;
+  PlanGroups groups;
+};
+
+/// First the blocks of all stages, then the order of their calls: that may depend on what the blocks cost.
+void build_stages(Program& program, const Common& c, const std::vector<int>& split, const Schedule& schedule,
+                  ScheduleShape shape) {
+  program.roles.resize(static_cast<std::size_t>(shape.stages));
+  std::deque<StageParameters> parameters;
+  std::deque<Stage> stages;
+  std::deque<StageBuilder> builders;
+  for (int s = 0; s < shape.stages; ++s) {
+    Role& role = program.roles[static_cast<std::size_t>(s)];
+    role.name = "stage " + std::to_string(s);
+    role.stage = s;
+    parameters.emplace_back(role, c.shapes, c.plan, c.implementation, c.training.optimizer);
+    stages.push_back({c.model,
+                      c.training,
+                      c.plan,
+                      c.implementation,
+                      c.shapes,
+                      c.groups,
+                      role,
+                      parameters.back(),
+                      {},
+                      {},
+                      {},
+                      {},
+                      schedule.splits_backward});
+    builders.emplace_back(program, stages.back(), split, shape.microbatches);
+    builders.back().write();
+  }
+  if (schedule.splits_backward) {
+    shape.costs.resize(program.stage_of_virtual.size());
+    for (const StageBuilder& builder : builders) builder.add_costs(shape.costs);
+  }
+  const Orders orders = schedule.orders(shape);
+  for (std::size_t s = 0; s < builders.size(); ++s) builders[s].arrange(orders[s]);
 }
 
 void assign_roles(Program& program) {
@@ -265,18 +393,11 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.stage_of_virtual = schedule.stage_of_virtual(shape);
   program.samples_per_step = training.global_batch;
   program.tokens_per_step = training.global_batch * training.sequence_length;
-  const PlanGroups groups = add_groups(program, model, plan);
+  const bool validates = schedule.splits_backward && made.validates_afterwards();
+  const PlanGroups groups = add_groups(program, model, plan, validates);
   const Shapes shapes = shapes_of(model, training, plan, made);
   const std::vector<int> split = made.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
-  program.roles.resize(static_cast<std::size_t>(plan.pipeline));
-  for (int s = 0; s < plan.pipeline; ++s) {
-    Role& role = program.roles[static_cast<std::size_t>(s)];
-    role.name = "stage " + std::to_string(s);
-    role.stage = s;
-    StageParameters parameters(role, shapes, plan, made, training.optimizer);
-    Stage stage{model, training, plan, made, shapes, groups, role, parameters, {}, {}, {}, {}};
-    StageBuilder(program, stage, split, schedule, shape).build();
-  }
+  build_stages(program, {model, training, plan, made, shapes, groups}, split, schedule, shape);
   assign_roles(program);
   return program;
 }

@@ -154,9 +154,11 @@ class PlanCheck {
 
   void chunks(const Schedule& schedule) {
     if (plan_.chunks > schedule.maximum_chunks) {
+      const std::string most =
+          schedule.maximum_chunks == 1 ? "one chunk" : std::to_string(schedule.maximum_chunks) + " chunks";
       error("plan.chunks",
-            "schedule '" + plan_.schedule + "' runs one chunk per stage, not " + std::to_string(plan_.chunks),
-            "use 'schedule: interleaved' or 'chunks: 1'");
+            "schedule '" + plan_.schedule + "' runs " + most + " per stage, not " + std::to_string(plan_.chunks),
+            "use 'schedule: interleaved' or 'chunks: " + std::to_string(schedule.maximum_chunks) + "'");
     } else if (plan_.chunks < schedule.minimum_chunks) {
       error("plan.chunks",
             "schedule '" + plan_.schedule + "' needs at least " + std::to_string(schedule.minimum_chunks) +
@@ -169,6 +171,14 @@ class PlanCheck {
     }
     const std::int64_t unit = plan_.data * plan_.micro_batch;
     const std::int64_t microbatches = training_.global_batch / unit;
+    const std::int64_t fewest = static_cast<std::int64_t>(schedule.fewest_microbatches) * plan_.pipeline;
+    if (training_.global_batch % unit == 0 && microbatches < fewest) {
+      error("training.global_batch",
+            "schedule '" + plan_.schedule + "' needs at least " + std::to_string(schedule.fewest_microbatches) +
+                " microbatches per stage, " + std::to_string(fewest) + " in all; a replica has " +
+                std::to_string(microbatches),
+            "use 'global_batch: " + std::to_string(fewest * unit) + "' or 'schedule: zb-v'");
+    }
     if (schedule.microbatches_multiple_of_stages && training_.global_batch % unit == 0 &&
         microbatches % plan_.pipeline != 0) {
       const std::int64_t up = (microbatches / plan_.pipeline + 1) * plan_.pipeline;

@@ -57,10 +57,15 @@ struct Implementation {
   bool master_weights = true;  ///< fp32 copy in the optimizer; fp32 weights are their own
   bool cuda_graphs = false;    ///< one host launch per block
   bool gradient_norm = true;   ///< global gradient norm before the update (clipping)
-  bool loss_read = true;       ///< host reads the loss once a step
+  /// Schedules with weight gradients apart: a stage updates with the norm of the stages before it, and checks it
+  /// against the global one in the next step (Qi et al., arXiv:2401.10241, section 4).
+  bool post_validation = false;
+  bool loss_read = true;                        ///< host reads the loss once a step
   std::int64_t bucket_parameters = 40'000'000;  ///< gradients per bucket; 0 = one bucket
   std::int64_t vocabulary_multiple = 128;       ///< padded to a multiple of this x tensor; 0 = none
 
+  /// With a schedule that has weight gradients apart.
+  bool validates_afterwards() const { return post_validation && gradient_norm; }
   bool keeps_master(hw_models::DType weights) const { return master_weights && weights != hw_models::DType::kFp32; }
 };
 

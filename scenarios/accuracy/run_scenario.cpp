@@ -68,6 +68,8 @@ std::optional<std::string> stack_of(const MeasuredRun& run) {
   if (run.software == "megatron-deepspeed" && run.source.starts_with("bigscience-workshop/")) {
     return "megatron-deepspeed-bigscience";
   }
+  // Its own schedules have a runtime of their own.
+  if (run.software == "zero-bubble-megatron" && run.schedule.starts_with("zb-")) return "zero-bubble";
   const bool early = run.software_date.starts_with("2020") || run.software_date.starts_with("2021");
   if (run.software == "megatron-lm" && early) return "megatron-lm";
   return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
@@ -83,7 +85,7 @@ std::optional<std::string> unknown_word(const MeasuredRun& run) {
   for (const Cell& cell :
        {Cell{"mlp", run.mlp, {"swiglu", "gelu", "squared-relu"}},
         Cell{"position", run.position, {"rope", "learned", "alibi"}}, Cell{"norm", run.norm, {"rmsnorm", "layernorm"}},
-        Cell{"schedule", run.schedule, {"", "1f1b", "interleaved"}},
+        Cell{"schedule", run.schedule, {"", "1f1b", "interleaved", "zb-h1", "zb-1p", "zb-2p", "zb-v"}},
         Cell{"recompute", run.recompute, {"", "none", "selective", "full"}}}) {
     if (std::ranges::find(cell.known, cell.word) != cell.known.end()) continue;
     return cell.word.empty() ? fmt::format("{} unknown", cell.column)
@@ -168,7 +170,7 @@ strategies::PlanSpec plan_of(const MeasuredRun& run) {
   plan.data = static_cast<int>(run.data);
   plan.micro_batch = *run.micro_batch;
   plan.chunks = static_cast<int>(run.chunks);
-  plan.schedule = run.chunks > 1 ? "interleaved" : "1f1b";
+  plan.schedule = run.schedule.starts_with("zb-") ? run.schedule : run.chunks > 1 ? "interleaved" : "1f1b";
   plan.sequence_parallel = run.sequence_parallel.value_or(false) && run.tensor > 1;
   plan.recompute = run.recompute == "full"        ? strategies::Recompute::kFull
                    : run.recompute == "selective" ? strategies::Recompute::kSelective

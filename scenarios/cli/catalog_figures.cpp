@@ -158,6 +158,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("CUDA graphs", "cuda_graphs", stack.cuda_graphs);
   rows.add("gradient norm", "gradient_norm", stack.gradient_norm);
   rows.add("loss read", "loss_read", stack.loss_read);
+  rows.add("post-validation", "post_validation", stack.post_validation);
   rows.add("bucket parameters", "bucket_parameters", stack.bucket_parameters);
   rows.add("vocabulary multiple", "vocabulary_multiple", stack.vocabulary_multiple);
   rows.add("library workspace", "library_workspace", stack.library_workspace);
@@ -300,6 +301,8 @@ std::vector<Figure> figures(const strategies::Schedule& schedule) {
   rows.add("most chunks", "maximum_chunks", schedule.maximum_chunks);
   rows.add("microbatches a multiple of stages", "microbatches_multiple_of_stages",
            schedule.microbatches_multiple_of_stages);
+  rows.add("fewest microbatches per stage", "fewest_microbatches", schedule.fewest_microbatches);
+  rows.add("weight gradients apart", "splits_backward", schedule.splits_backward);
   return rows.take();
 }
 

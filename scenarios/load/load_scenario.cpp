@@ -9,6 +9,7 @@
 #include "scenarios/load/sections.h"
 #include "scenarios/user_words.h"
 #include "strategies/build_program.h"
+#include "strategies/pipeline/schedule.h"
 
 namespace scenarios {
 namespace {
@@ -119,8 +120,9 @@ double activation_bytes(const Sections& sections) {
   const double tokens = static_cast<double>(plan.micro_batch) * sequence;
   const double microbatches = static_cast<double>(sections.training->global_batch) / static_cast<double>(plan.data) /
                               static_cast<double>(plan.micro_batch);
-  const double in_flight =
-      plan.schedule == "gpipe" ? microbatches : std::min(microbatches, 1.0 * plan.pipeline * plan.chunks);
+  const strategies::Schedule* schedule = strategies::find_schedule(plan.schedule);
+  const bool all = plan.schedule == "gpipe" || (schedule != nullptr && schedule->splits_backward);
+  const double in_flight = all ? microbatches : std::min(microbatches, 1.0 * plan.pipeline * plan.chunks);
   // Elements a token keeps in a layer: streams, queries, keys and values, MLP, and its row of the scores if kept.
   const bool scores = sections.software->implementation.attention == hw_models::AttentionKernel::kUnfused;
   const double of_layer = 16 * static_cast<double>(model.hidden) + 4 * heads * static_cast<double>(model.head_dim) +

@@ -62,6 +62,7 @@ constexpr Switch kSwitches[] = {
     {"cuda_graphs", &Implementation::cuda_graphs},
     {"gradient_norm", &Implementation::gradient_norm},
     {"loss_read", &Implementation::loss_read},
+    {"post_validation", &Implementation::post_validation},
 };
 
 void read_implementation(const Value& map, Diagnostics& diagnostics, Implementation& implementation) {

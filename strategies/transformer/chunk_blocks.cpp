@@ -4,6 +4,7 @@
 #include "strategies/transformer/ends.h"
 #include "strategies/transformer/gradient_buckets.h"
 #include "strategies/transformer/layer.h"
+#include "strategies/transformer/layer_parts.h"
 
 namespace strategies {
 namespace {
@@ -47,20 +48,54 @@ BufferId first_input(Stage& stage, const Chunk& chunk) {
   return chunk.layers > 0 ? stage.layers.at(chunk.first_layer).input : stage.head_input;
 }
 
+bool passes_through(const Chunk& chunk) { return chunk.layers == 0 && !chunk.last(); }
+
+/// Where a chunk leaves its output: with the loss, with the next chunk of this stage, or in a message.
+BufferId output_of(BlockWriter& writer, const Stage& stage, const Chunk& chunk) {
+  if (chunk.last()) return stage.head_input;
+  if (chunk.next_here || (chunk.previous_here && passes_through(chunk))) return *stage.handed_activation;
+  return writer.temporary("outgoing", stage.shapes.stream_bytes());
+}
+
+/// Input gradients of the whole chunk, and its weight gradients unless `buckets` defers them.
+void write_backward(BlockWriter& writer, Stage& stage, const Chunk& chunk, GradientBuckets& buckets) {
+  writer.at(-1, Phase::kBackward);
+  const std::optional<BufferId> into = chunk.previous_here ? stage.handed_gradient : std::nullopt;
+  BufferId gradient;
+  if (chunk.last()) {
+    gradient = write_head_backward(writer, stage, buckets);
+  } else if (chunk.next_here) {
+    gradient = *stage.handed_gradient;
+  } else {
+    gradient = into && chunk.layers == 0 ? *into : stream_gradient(writer, stage, buckets);
+    receive_stream(writer, stage, chunk.virtual_stage + 1, Payload::kGradient, Lane::kReceiveNext, gradient);
+  }
+  for (int layer = chunk.first_layer + chunk.layers - 1; layer >= chunk.first_layer; --layer) {
+    if (stage.recompute_of(layer) == Recompute::kFull) write_layer_recompute(writer, stage, layer);
+    const bool lowest = layer == chunk.first_layer;
+    gradient = write_layer_backward(writer, stage, layer, gradient, buckets, lowest ? into : std::nullopt);
+  }
+  writer.at(-1, Phase::kBackward);
+  if (chunk.first()) {
+    write_embedding_backward(writer, stage, gradient, buckets);
+  } else if (!chunk.previous_here) {
+    writer.send(chunk.virtual_stage - 1, message_bytes(stage), Payload::kGradient, Lane::kSendPrevious, gradient);
+    writer.free(gradient);
+  }
+}
+
 }  // namespace
 
 std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t samples) {
   BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kForward, Variant::kOnly),
                      stage.implementation.blocking_launches);
-  const bool passes_through = chunk.layers == 0 && !chunk.last();
-  BufferId outgoing = stage.head_input;
-  if (!chunk.last()) outgoing = writer.temporary("outgoing", stage.shapes.stream_bytes());
-  const BufferId incoming = passes_through ? outgoing : first_input(stage, chunk);
+  const BufferId outgoing = output_of(writer, stage, chunk);
+  const BufferId incoming = passes_through(chunk) ? outgoing : first_input(stage, chunk);
   writer.at(-1, Phase::kForward);
   if (chunk.first()) {
     writer.host(HostReason::kInput, {}, samples);
     write_embedding_forward(writer, stage, incoming);
-  } else {
+  } else if (!chunk.previous_here) {
     receive_stream(writer, stage, chunk.virtual_stage - 1, Payload::kActivation, Lane::kReceivePrevious, incoming);
   }
   for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
@@ -71,10 +106,36 @@ std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t
   writer.at(-1, Phase::kForward);
   if (chunk.last()) {
     write_head_forward(writer, stage);
-  } else {
+  } else if (!chunk.next_here) {
     writer.send(chunk.virtual_stage + 1, message_bytes(stage), Payload::kActivation, Lane::kSendNext, outgoing);
     writer.free(outgoing);
   }
+  return writer.finish();
+}
+
+std::uint32_t write_input_block(Stage& stage, const Chunk& chunk, DeferredGradients& later) {
+  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kBackwardInput, Variant::kOnly),
+                     stage.implementation.blocking_launches);
+  GradientBuckets buckets(writer, stage, true, &later);
+  write_backward(writer, stage, chunk, buckets);
+  return writer.finish();
+}
+
+std::uint32_t write_weight_block(Stage& stage, const Chunk& chunk, const DeferredGradients& gradients, Variant variant,
+                                 bool reduce) {
+  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kBackwardWeight, variant),
+                     stage.implementation.blocking_launches);
+  GradientBuckets buckets(writer, stage, reduce);
+  for (const DeferredGradient& gradient : gradients) {
+    writer.at(gradient.layer, Phase::kWeightGradient);
+    if (!gradient.product) {
+      buckets.ready(*gradient.parameter);
+      continue;
+    }
+    write_deferred_product(writer, stage, *gradient.parameter, *gradient.product);
+    for (const BufferId operand : {gradient.product->dy, gradient.product->x}) writer.free(operand);
+  }
+  buckets.flush();
   return writer.finish();
 }
 
@@ -82,25 +143,7 @@ std::uint32_t write_backward_block(Stage& stage, const Chunk& chunk, Variant var
   BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kBackward, variant),
                      stage.implementation.blocking_launches);
   GradientBuckets buckets(writer, stage, reduce);
-  writer.at(-1, Phase::kBackward);
-  BufferId gradient;
-  if (chunk.last()) {
-    gradient = write_head_backward(writer, stage, buckets);
-  } else {
-    gradient = writer.temporary("gradient-stream", stage.shapes.stream_bytes());
-    receive_stream(writer, stage, chunk.virtual_stage + 1, Payload::kGradient, Lane::kReceiveNext, gradient);
-  }
-  for (int layer = chunk.first_layer + chunk.layers - 1; layer >= chunk.first_layer; --layer) {
-    if (stage.recompute_of(layer) == Recompute::kFull) write_layer_recompute(writer, stage, layer);
-    gradient = write_layer_backward(writer, stage, layer, gradient, buckets);
-  }
-  writer.at(-1, Phase::kBackward);
-  if (chunk.first()) {
-    write_embedding_backward(writer, stage, gradient, buckets);
-  } else {
-    writer.send(chunk.virtual_stage - 1, message_bytes(stage), Payload::kGradient, Lane::kSendPrevious, gradient);
-    writer.free(gradient);
-  }
+  write_backward(writer, stage, chunk, buckets);
   buckets.flush();
   return writer.finish();
 }

@@ -132,17 +132,18 @@ void write_head_forward(BlockWriter& writer, const Stage& stage) {
 BufferId write_head_backward(BlockWriter& writer, const Stage& stage, GradientBuckets& buckets) {
   const Shapes& s = stage.shapes;
   writer.at(-1, Phase::kBackward);
-  const BufferId logits = writer.temporary("gradient-logits", s.tokens * s.vocabulary * s.activation_bytes);
+  const BufferId logits =
+      gradient_operand(writer, buckets, "gradient-logits", s.tokens * s.vocabulary * s.activation_bytes);
   writer.compute(cross_entropy(stage, true), "cross-entropy-backward", {stage.probabilities}, {logits});
   writer.free(stage.probabilities);
   const Parameter& weight = head_weight(stage);
   // A table tied on one stage is complete only after the embedding's backward, which reports it.
   const bool shared = weight.name == "embedding.weight";
-  GradientBuckets none(writer, stage, false);
+  GradientBuckets none = buckets.unreported();
   const BufferId normed = write_column_backward(writer, stage, weight, "lm-head", logits, stage.head_normed,
                                                 s.vocabulary, s.activation, shared ? none : buckets);
   if (stage.parameters.contains("head.bias")) buckets.ready(stage.parameters.find("head.bias"));
-  const BufferId gradient = writer.temporary("gradient-stream", s.stream_bytes());
+  const BufferId gradient = stream_gradient(writer, stage, buckets);
   const Parameter& norm = stage.parameters.find("final_norm");
   writer.compute(stream_norm(stage, true), "final-norm-backward", {stage.head_input, normed, norm.weight},
                  {gradient, norm.gradient});

@@ -1,14 +1,32 @@
 #include "strategies/transformer/gradient_buckets.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace strategies {
 
 void GradientBuckets::ready(const Parameter& parameter) {
   if (!active_) return;
+  if (later_ != nullptr) {
+    later_->push_back({&parameter, writer_.layer(), std::nullopt});
+    return;
+  }
   elements_ += parameter.elements;
   padded_ += stage_.parameters.padded_elements(parameter);
   gradients_.push_back(parameter.gradient);
   const std::int64_t bucket = stage_.implementation.bucket_parameters;
   if (bucket > 0 && elements_ >= bucket) flush();
+}
+
+void GradientBuckets::defer(const Parameter& weight, WeightProduct product) {
+  later_->push_back({&weight, writer_.layer(), std::move(product)});
+}
+
+void GradientBuckets::release(BufferId buffer) {
+  const auto reads = [buffer](const DeferredGradient& gradient) {
+    return gradient.product && (gradient.product->dy == buffer || gradient.product->x == buffer);
+  };
+  if (later_ == nullptr || std::ranges::none_of(*later_, reads)) writer_.free(buffer);
 }
 
 void GradientBuckets::flush() {

@@ -3,6 +3,8 @@
 // arXiv:2205.05198 for sequence parallelism).
 #pragma once
 
+#include <optional>
+
 #include "strategies/transformer/block_writer.h"
 #include "strategies/transformer/gradient_buckets.h"
 #include "strategies/transformer/stage.h"
@@ -17,8 +19,9 @@ void write_layer_forward(BlockWriter& writer, const Stage& stage, int layer, Buf
 void write_layer_recompute(BlockWriter& writer, const Stage& stage, int layer);
 
 /// Writes the backward of `layer`. `gradient` is that of the layer's output [tokens_between, hidden]; returns the
-/// buffer with the gradient of its input. Frees every kept activation.
+/// buffer with the gradient of its input, `into` where that is given. Frees every kept activation but the operands of
+/// products that `buckets` defers.
 BufferId write_layer_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId gradient,
-                              GradientBuckets& buckets);
+                              GradientBuckets& buckets, std::optional<BufferId> into = {});
 
 }  // namespace strategies

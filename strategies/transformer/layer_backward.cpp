@@ -9,36 +9,45 @@ using hw_models::ElementwiseKind;
 
 class LayerBackward {
  public:
-  LayerBackward(BlockWriter& writer, const Stage& stage, int layer, GradientBuckets& buckets)
-      : w_(writer), stage_(stage), s_(stage.shapes), b_(stage.layers.at(layer)), layer_(layer), buckets_(buckets) {}
+  LayerBackward(BlockWriter& writer, const Stage& stage, int layer, GradientBuckets& buckets,
+                std::optional<BufferId> into)
+      : w_(writer),
+        stage_(stage),
+        s_(stage.shapes),
+        b_(stage.layers.at(layer)),
+        layer_(layer),
+        buckets_(buckets),
+        into_(into) {}
 
   BufferId mlp(BufferId gradient) {
     const BufferId branch = branch_gradient(gradient, b_.mlp_mask, "mlp.post_norm");
     const BufferId activated = w_.temporary("gradient-activated", s_.tokens * s_.ffn * s_.activation_bytes);
     row_split("mlp.down", "mlp-down", branch, b_.activated, s_.ffn, activated);
-    free_gathered(w_, branch, gradient);
-    w_.free(b_.activated);
-    const BufferId up = w_.temporary("gradient-up", s_.tokens * s_.up * s_.activation_bytes);
+    done_with_branch(branch, gradient);
+    buckets_.release(b_.activated);
+    const BufferId up = gradient_operand(w_, buckets_, "gradient-up", s_.tokens * s_.up * s_.activation_bytes);
     write_activation_backward(w_, stage_, b_.up, activated, fused_bias(), up);
     w_.free(activated);
     w_.free(b_.up);
     const BufferId normed = column_split("mlp.up", "mlp-up", up, b_.mlp_normed, s_.up);
     const char* norm_part = stage_.model.norms_per_layer >= 2 ? "mlp.norm" : "attention.norm";
-    return norm_and_add(norm_part, b_.middle, normed, gradient, norm_part[0] == 'm');
+    return norm_and_add(norm_part, b_.middle, normed, gradient, stream_gradient(w_, stage_, buckets_),
+                        norm_part[0] == 'm');
   }
 
   BufferId attention(BufferId gradient) {
     const BufferId branch = branch_gradient(gradient, b_.attention_mask, "attention.post_norm");
     const BufferId context = w_.temporary("gradient-context", s_.tokens * s_.query * s_.activation_bytes);
     row_split("attention.output", "attention-output", branch, b_.context, s_.query, context);
-    free_gathered(w_, branch, gradient);
+    done_with_branch(branch, gradient);
     if (stage_.recompute_of(layer_) == Recompute::kSelective) write_attention_recompute(w_, stage_, layer_);
-    const BufferId qkv = w_.temporary("gradient-qkv", s_.tokens * s_.qkv * s_.activation_bytes);
+    const BufferId qkv = gradient_operand(w_, buckets_, "gradient-qkv", s_.tokens * s_.qkv * s_.activation_bytes);
     write_attention_backward(w_, stage_, layer_, context, qkv);
-    for (const BufferId buffer : {context, b_.softmax, b_.context, b_.qkv}) w_.free(buffer);
+    for (const BufferId buffer : {context, b_.softmax, b_.context, b_.qkv}) buckets_.release(buffer);
     position_and_query_norm(qkv);
     const BufferId normed = column_split("attention.qkv", "qkv", qkv, b_.attention_normed, s_.qkv);
-    return norm_and_add("attention.norm", b_.input, normed, gradient, true);
+    return norm_and_add("attention.norm", b_.input, normed, gradient,
+                        into_ ? *into_ : stream_gradient(w_, stage_, buckets_), true);
   }
 
  private:
@@ -60,25 +69,36 @@ class LayerBackward {
     BufferId local = gradient;
     const std::int64_t elements = s_.tokens_between * s_.hidden;
     const std::int64_t bytes = s_.stream_bytes();
+    const bool gathers = stage_.gathers_sequence(), norms = stage_.model.norms_per_layer >= 4;
     if (stage_.implementation.dropout) {
-      const BufferId dropped = w_.temporary("gradient-dropout", bytes);
+      const BufferId dropped = operand("gradient-dropout", bytes, !norms && !gathers);
       w_.compute(Elementwise{ElementwiseKind::kBiasDropoutAdd, elements, bytes + elements, bytes, true},
                  "dropout-backward", {local, mask}, {dropped});
       w_.free(mask);
       local = dropped;
     }
-    if (stage_.model.norms_per_layer >= 4) {
-      const BufferId unnormed = w_.temporary("gradient-post-norm", bytes);
+    if (norms) {
+      const BufferId unnormed = operand("gradient-post-norm", bytes, !gathers);
       w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, true, s_.activation},
                  "post-norm-backward", {local, parameter(norm_part).weight}, {unnormed, parameter(norm_part).gradient});
       if (local != gradient) w_.free(local);
       ready(norm_part);
       local = unnormed;
     }
-    const Moved gathered = gather_stream(w_, stage_, local, stage_.row_gathers);
+    const std::optional<BufferId> into =
+        gathers && buckets_.defers() ? operand("gradient-gathered", s_.full_bytes(), true) : stage_.row_gathers;
+    const Moved gathered = gather_stream(w_, stage_, local, into);
     if (gathered.buffer != local && local != gradient) w_.free(local);
     gathered.await(w_);
     return gathered.buffer;
+  }
+
+  /// `multiplied`: products read it.
+  BufferId operand(const std::string& name, std::int64_t bytes, bool multiplied) {
+    return multiplied ? gradient_operand(w_, buckets_, name, bytes) : w_.temporary(name, bytes);
+  }
+  void done_with_branch(BufferId branch, BufferId gradient) {
+    if (!buckets_.defers()) free_gathered(w_, branch, gradient);
   }
 
   /// Second matrix: its output gradient is whole on every rank, both products are local.
@@ -86,7 +106,11 @@ class LayerBackward {
     const Parameter& weight = parameter(part + ".weight");
     write_narrowing(w_, stage_, label, dy, s_.hidden, false);
     write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx, s_.matmul);
-    write_weight_gradient(w_, stage_, weight, label, dy, x, in, s_.hidden, s_.matmul);
+    if (buckets_.defers()) {
+      buckets_.defer(weight, {label, dy, x, in, s_.hidden, s_.matmul, false});
+    } else {
+      write_weight_gradient(w_, stage_, weight, label, dy, x, in, s_.hidden, s_.matmul);
+    }
     bias_gradient(part, label, dy, s_.hidden);
     buckets_.ready(weight);
   }
@@ -114,11 +138,10 @@ class LayerBackward {
     }
   }
 
-  /// Norm backward; then the gradient that came along the residual stream is added (autograd's own pass).
-  BufferId norm_and_add(const char* part, BufferId input, BufferId normed_gradient, BufferId stream_gradient,
+  /// Norm backward into `sum`; then the gradient that came along the residual stream is added (autograd's own pass).
+  BufferId norm_and_add(const char* part, BufferId input, BufferId normed_gradient, BufferId stream, BufferId sum,
                         bool completes) {
     const std::int64_t bytes = s_.stream_bytes();
-    const BufferId sum = w_.temporary("gradient-stream", bytes);
     const Parameter& norm = parameter(part);
     w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, true, s_.activation},
                std::string(part) + "-backward", {input, normed_gradient, norm.weight}, {sum, norm.gradient});
@@ -126,8 +149,8 @@ class LayerBackward {
     w_.free(input);
     if (completes) buckets_.ready(norm);
     w_.compute(Elementwise{ElementwiseKind::kAdd, s_.tokens_between * s_.hidden, 2 * bytes, bytes, true},
-               "residual-gradient", {sum, stream_gradient}, {sum});
-    w_.free(stream_gradient);
+               "residual-gradient", {sum, stream}, {sum});
+    buckets_.release(stream);
     return sum;
   }
 
@@ -137,14 +160,15 @@ class LayerBackward {
   const LayerBuffers& b_;
   int layer_;
   GradientBuckets& buckets_;
+  std::optional<BufferId> into_;  ///< where the gradient of the layer's input goes; a buffer of its own without
 };
 
 }  // namespace
 
 BufferId write_layer_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId gradient,
-                              GradientBuckets& buckets) {
+                              GradientBuckets& buckets, std::optional<BufferId> into) {
   writer.at(layer, Phase::kBackward);
-  LayerBackward backward(writer, stage, layer, buckets);
+  LayerBackward backward(writer, stage, layer, buckets, into);
   return backward.attention(backward.mlp(gradient));
 }
 

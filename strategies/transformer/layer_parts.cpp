@@ -161,6 +161,15 @@ BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Pa
                                hw_models::DType dtype, GradientBuckets& buckets) {
   const bool overlap = stage.implementation.overlap_weight_gradient;
   const std::int64_t hidden = stage.shapes.hidden;
+  if (buckets.defers()) {
+    const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
+    write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
+    buckets.defer(weight, {label, dy, normed, hidden, out, dtype, stage.gathers_sequence()});
+    buckets.ready(weight);
+    const Moved reduced = reduce_stream(writer, stage, partial);
+    reduced.await(writer);
+    return reduced.buffer;
+  }
   const Moved gathered = gather_stream(writer, stage, normed, stage.column_gathers);
   const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
   write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
@@ -174,6 +183,30 @@ BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Pa
   buckets.ready(weight);
   if (overlap) reduced.await(writer);
   return reduced.buffer;
+}
+
+BufferId gradient_operand(BlockWriter& writer, const GradientBuckets& buckets, const std::string& name,
+                          std::int64_t bytes) {
+  if (!buckets.defers()) return writer.temporary(name, bytes);
+  const std::string prefix = writer.layer() < 0 ? "" : "layers." + std::to_string(writer.layer()) + ".";
+  return add_buffer(writer.role(), prefix + name, bytes, Holds::kActivations, Lifetime::kMicrobatch);
+}
+
+BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets) {
+  const std::int64_t bytes = stage.shapes.stream_bytes();
+  const bool multiplied = !stage.implementation.dropout && stage.model.norms_per_layer < 4 && !stage.gathers_sequence();
+  return multiplied ? gradient_operand(writer, buckets, "gradient-stream", bytes)
+                    : writer.temporary("gradient-stream", bytes);
+}
+
+void write_deferred_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
+                            const WeightProduct& product) {
+  const Moved x =
+      product.gathers ? gather_stream(writer, stage, product.x, stage.column_gathers) : Moved{product.x, std::nullopt};
+  x.await(writer);
+  write_weight_gradient(writer, stage, weight, product.label, product.dy, x.buffer, product.in, product.out,
+                        product.dtype);
+  free_gathered(writer, x.buffer, product.x);
 }
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer) {

@@ -49,10 +49,21 @@ void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Paramete
                          BufferId dy, std::int64_t columns);
 /// Backward of a matrix split by columns behind a norm: the input gradient is a partial sum to be reduced, which may
 /// run beside the weight gradient; under sequence parallelism `normed` is gathered again beside the input gradient.
-/// Frees dy and normed; returns the gradient of `normed`.
+/// Frees dy and normed; returns the gradient of `normed`. Where `buckets` defers, the weight gradient, the gather and
+/// both operands are left to the later block.
 BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                                const std::string& label, BufferId dy, BufferId normed, std::int64_t out,
                                hw_models::DType dtype, GradientBuckets& buckets);
+
+/// A gradient that ends with this block or, as operand of a product that `buckets` defers, lives as long as that needs.
+BufferId gradient_operand(BlockWriter& writer, const GradientBuckets& buckets, const std::string& name,
+                          std::int64_t bytes);
+/// The gradient of the residual stream: an operand of the row-split products where nothing (dropout, a norm, a gather)
+/// stands between.
+BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets);
+/// dW += dy^T x of a deferred product: gathers x first where it is the rank's own rows.
+void write_deferred_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
+                            const WeightProduct& product);
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer);
 /// Selective recomputation: the softmax again; the attention output is still there.

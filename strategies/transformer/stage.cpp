@@ -27,6 +27,7 @@ Recompute Stage::recompute_of(int layer) const {
 LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   const Shapes& s = stage.shapes;
   const bool full = stage.recompute_of(layer) == Recompute::kFull;
+  const bool operand_kept = !full || stage.splits_backward;  // of a weight gradient
   const bool softmax_kept = stage.recompute_of(layer) == Recompute::kNone;
   const auto add = [&](const char* part, std::int64_t bytes, bool kept) {
     return add_buffer(stage.role, "layers." + std::to_string(layer) + "." + part, bytes, Holds::kActivations,
@@ -36,16 +37,16 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   const std::int64_t wide = s.tokens * s.activation_bytes;
   LayerBuffers b;
   b.input = add("input", stream, true);
-  b.attention_normed = add("attention.normed", stream, !full);
+  b.attention_normed = add("attention.normed", stream, operand_kept);
   const std::int64_t copied = stage.implementation.copies_keys_and_values ? 2 * s.kv_heads * s.head_dim : 0;
   b.qkv = add("attention.qkv", wide * (s.qkv + copied), !full);
-  b.context = add("attention.context", wide * s.query, !full);
+  b.context = add("attention.context", wide * s.query, operand_kept);
   b.softmax = add("attention.softmax", softmax_bytes(stage), softmax_kept);
   b.middle = add("middle", stream, !full);
-  b.mlp_normed = add("mlp.normed", stream, !full);
+  b.mlp_normed = add("mlp.normed", stream, operand_kept);
   b.up = add("mlp.up", wide * s.up, !full);
   // A gate in passes of its own keeps its activated half as well as the product.
-  b.activated = add("mlp.activated", wide * s.ffn * (stage.separate_gate() ? 2 : 1), !full);
+  b.activated = add("mlp.activated", wide * s.ffn * (stage.separate_gate() ? 2 : 1), operand_kept);
   if (stage.implementation.dropout) {
     b.attention_mask = add("attention.mask", s.tokens_between * s.hidden, !full);
     b.mlp_mask = add("mlp.mask", s.tokens_between * s.hidden, !full);

@@ -15,10 +15,12 @@ namespace strategies {
 
 /// The families of groups every dense plan has. Those of one rank cost nothing and are left out of the operations.
 struct PlanGroups {
-  GroupId tensor;     ///< ranks that split one layer
-  GroupId data;       ///< replicas: data x context
-  GroupId embedding;  ///< the two holders of a tied embedding; only with tied embeddings and pipeline > 1
+  GroupId tensor;  ///< ranks that split one layer
+  GroupId data;    ///< replicas: data x context
+  /// The two holders of a tied embedding; only where they are on different stages.
+  std::optional<GroupId> embedding;
   GroupId world;
+  GroupId replica;  ///< all ranks of a pipeline stage; only where an update is validated afterwards
 };
 
 /// Activations of one layer that backward reads. Kept from forward to backward of a microbatch, or, under full
@@ -49,6 +51,10 @@ struct Stage {
   std::map<int, LayerBuffers> layers;               ///< by global layer index
   BufferId head_input, head_normed, probabilities;  ///< last virtual stage only
 
+  bool splits_backward = false;  ///< the schedule has blocks of weight gradients
+  /// Where a chunk and the next one share this stage: what one hands to the other, activation and gradient.
+  std::optional<BufferId> handed_activation = std::nullopt, handed_gradient = std::nullopt;
+
   std::optional<BufferId> column_gathers = std::nullopt,
                           row_gathers =
                               std::nullopt;  ///< gathered sequences that survive the step, if the stack has them
@@ -60,6 +66,8 @@ struct Stage {
   bool separate_gate() const {
     return model.gated_mlp && !implementation.fused_elementwise && !implementation.fused_gate;
   }
+  /// Every stage goes on with the norm of the gradients of the stages before it and checks the rest later.
+  bool validates_afterwards() const { return splits_backward && implementation.validates_afterwards(); }
   Recompute recompute_of(int layer) const;  ///< what the stack makes of the plan's word
 };
 

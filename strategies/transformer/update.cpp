@@ -12,6 +12,7 @@ class UpdateWriter {
  public:
   UpdateWriter(const Stage& stage, int virtual_stage, bool reduced)
       : stage_(stage),
+        virtual_stage_(virtual_stage),
         reduced_(reduced),
         w_(stage.role, Block{BlockKind::kUpdate, Variant::kOnly, 0, virtual_stage, false, {}},
            stage.implementation.blocking_launches) {}
@@ -58,7 +59,7 @@ class UpdateWriter {
       }
     }
     if (stage_.tensor_parallel()) reduce_replicated();
-    if (stage_.model.tied_embeddings && stage_.plan.pipeline > 1) reduce_tied();
+    if (stage_.groups.embedding) reduce_tied();
   }
 
   /// Gradients of replicated parameters that are partial sums: under sequence parallelism every tensor rank sums its
@@ -80,7 +81,7 @@ class UpdateWriter {
   void reduce_tied() {
     for (const Parameter& parameter : stage_.parameters.all()) {
       if (!parameter.tied_copy && parameter.name != "embedding.weight") continue;
-      all_reduce(stage_.groups.embedding, gradient_bytes(parameter.elements), Lane::kData, "reduce-tied-embedding",
+      all_reduce(*stage_.groups.embedding, gradient_bytes(parameter.elements), Lane::kData, "reduce-tied-embedding",
                  {parameter.gradient});
     }
   }
@@ -128,7 +129,9 @@ class UpdateWriter {
         w_.compute(hw_models::SquaredNorm{elements, final_dtype()}, "gradient-norm", gradients, {norm});
     note_first_compute(squares);
     std::vector<OperationId> known{squares};
-    if (stage_.plan.ranks() > 1) {
+    if (stage_.validates_afterwards()) {
+      known = {chain_norm(norm, squares)};
+    } else if (stage_.plan.ranks() > 1) {
       known = {w_.collective(CollectiveKind::kAllReduce, stage_.groups.world, 8, hw_models::DType::kFp32, Lane::kData,
                              "reduce-gradient-norm", {norm}, {norm})};
     }
@@ -139,6 +142,26 @@ class UpdateWriter {
     w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kScale, elements, bytes, bytes, false}, "clip",
                std::move(reads), gradients);
     w_.free(norm);
+  }
+
+  /// The squares of this stage, and of those before it as far as they tell, on to the next one.
+  OperationId chain_norm(BufferId norm, OperationId known) {
+    if (stage_.plan.ranks() > stage_.plan.pipeline) {
+      known = w_.collective(CollectiveKind::kAllReduce, stage_.groups.replica, 8, hw_models::DType::kFp32, Lane::kData,
+                            "reduce-gradient-norm", {norm}, {norm});
+      w_.wait_for(known);
+    }
+    if (stage_.role.stage > 0) {
+      const BufferId before = w_.temporary("norm-before", 8);
+      w_.receive(virtual_stage_ - 1, 8, Payload::kActivation, Lane::kReceivePrevious, before);
+      known = w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kAdd, 1, 16, 8, false}, "norm-so-far",
+                         {before, norm}, {norm});
+      w_.free(before);
+    }
+    if (stage_.role.stage + 1 < stage_.plan.pipeline) {
+      w_.send(virtual_stage_ + 1, 8, Payload::kActivation, Lane::kSendNext, norm);
+    }
+    return known;
   }
 
   void await_reductions() {
@@ -222,6 +245,7 @@ class UpdateWriter {
   }
 
   const Stage& stage_;
+  int virtual_stage_;
   bool reduced_;
   BlockWriter w_;
   UpdateBlock result_;
@@ -233,6 +257,25 @@ class UpdateWriter {
 };
 
 }  // namespace
+
+std::optional<std::uint32_t> write_validation(const Stage& stage, int virtual_stage) {
+  if (!stage.validates_afterwards() || stage.plan.pipeline == 1) return std::nullopt;
+  BlockWriter writer(stage.role, Block{BlockKind::kOther, Variant::kOnly, 0, virtual_stage, false, {}},
+                     stage.implementation.blocking_launches);
+  writer.at(-1, Phase::kUpdate);
+  const BufferId norm = writer.temporary("global-norm", 8);
+  if (stage.role.stage + 1 < stage.plan.pipeline) {
+    writer.receive(virtual_stage + 1, 8, Payload::kGradient, Lane::kReceiveNext, norm);
+  }
+  const OperationId checked = writer.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kScale, 1, 8, 8, false},
+                                             "validate-update", {}, {norm});
+  if (stage.role.stage > 0) {
+    writer.send(virtual_stage - 1, 8, Payload::kGradient, Lane::kSendPrevious, norm);
+  }
+  writer.free(norm);
+  writer.host(HostReason::kGradientNorm, {checked});
+  return writer.finish();
+}
 
 UpdateBlock write_update(const Stage& stage, int virtual_stage, bool reduced) {
   return UpdateWriter(stage, virtual_stage, reduced).run();

@@ -1,6 +1,8 @@
 // The end of a step: remaining reductions, gradient norm, optimizer, parameter gathers, host synchronisations.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "strategies/transformer/block_writer.h"
@@ -22,7 +24,11 @@ struct UpdateBlock {
   std::vector<ParameterGather> gathers;
 };
 
-/// `reduced`: the gradients were reduced beside the last backward. `virtual_stage`: any one of this stage's.
+/// Post-validation: the global norm of the step before comes from the last stage, the update is compared with it. To be
+/// called before the first backward. nullopt where nothing is validated afterwards. `virtual_stage`: the first chunk's.
+std::optional<std::uint32_t> write_validation(const Stage& stage, int virtual_stage);
+
+/// `reduced`: the gradients were reduced beside the last backward. `virtual_stage`: the first chunk's.
 UpdateBlock write_update(const Stage& stage, int virtual_stage, bool reduced);
 
 }  // namespace strategies

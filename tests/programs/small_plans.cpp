@@ -78,6 +78,7 @@ std::vector<SmallPlan> small_plans() {
       plain.persistent_gathers = plain.flat_parameter_gather = true;
       plain.library_workspace = hw_models::Bytes(1 << 20);
       plain.bucket_parameters = 0;
+      plain.post_validation = true;
       add(plan, plain, " full zero plain");
       plan.recompute = Recompute::kNone;
       plan.sequence_parallel = false;

@@ -57,6 +57,8 @@ constexpr Wire kWires[] = {
     {"megatron-lm", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 1},
     {"megatron-lm-2022", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
     {"megatron-lm-2022", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 1},
+    {"zero-bubble", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
+    {"zero-bubble", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 1},
     // fp16 ZeRO reduces to the owners; the bf16 optimizer all-reduces fp32 gradients though it shards the update
     {"megatron-deepspeed", DType::kFp16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 1},
     {"megatron-deepspeed", DType::kBf16, 4 * 2 * kEighth, 4 * 2 * kEighth, 2 * kEighth, 1},

@@ -92,9 +92,9 @@ TEST(LaneSimulation, EqualsReferenceOnHandmadePrograms) {
 TEST(LaneSimulation, EqualsReferenceOnSchedules) {
   for (const strategies::Schedule& schedule : strategies::schedules()) {
     for (const int stages : {1, 2, 4}) {
-      const int chunks = schedule.maximum_chunks == 1 ? 1 : 3;
-      const Program program =
-          tests::scheduled_program(schedule, {stages, chunks, 3 * stages}, {.forward_ns = 100, .backward_ns = 170});
+      const int chunks = std::min(3, schedule.maximum_chunks);
+      const Program program = tests::scheduled_program(schedule, {stages, chunks, 3 * stages},
+                                                       {.forward_ns = 100, .backward_ns = 100, .weight_ns = 70});
       for (const std::int64_t send_ns : {0, 13, 300}) {
         SCOPED_TRACE(std::string(schedule.name) + " on " + std::to_string(stages) + " stages, send " +
                      std::to_string(send_ns));

@@ -31,19 +31,28 @@ using strategies::Send;
 
 OperationId last_of(const Block& block) { return {static_cast<std::uint32_t>(block.operations.size() - 1)}; }
 
-/// One chunk's forward or backward between its receive and its send.
-Block chunk_block(BlockKind kind, int virtual_stage, int virtual_stages, const Operation& work) {
+/// One chunk's forward or backward between its receive and its send; neighbours on the same stage need none.
+Block chunk_block(BlockKind kind, int virtual_stage, const std::vector<int>& stage_of, const Operation& work) {
   const bool forward = kind == BlockKind::kForward;
   const Payload payload = forward ? Payload::kActivation : Payload::kGradient;
   const int from = forward ? virtual_stage - 1 : virtual_stage + 1;
   const int to = forward ? virtual_stage + 1 : virtual_stage - 1;
+  const auto elsewhere = [&](int other) {
+    const int virtual_stages = static_cast<int>(stage_of.size());
+    const auto stage = [&](int v) { return stage_of[static_cast<std::size_t>(v)]; };
+    return other >= 0 && other < virtual_stages && stage(other) != stage(virtual_stage);
+  };
   Block block;
   block.kind = kind;
   block.virtual_stage = virtual_stage;
-  if (from >= 0 && from < virtual_stages) block.operations.push_back(receive_from(from, payload));
+  if (kind == BlockKind::kBackwardWeight) {
+    block.operations = {work};
+    return block;
+  }
+  if (elsewhere(from)) block.operations.push_back(receive_from(from, payload));
   block.operations.push_back(work);
   if (block.operations.size() > 1) block.operations.back().after = {{0}};
-  if (to >= 0 && to < virtual_stages) block.operations.push_back(send_to(to, payload, {last_of(block)}));
+  if (elsewhere(to)) block.operations.push_back(send_to(to, payload, {last_of(block)}));
   return block;
 }
 
@@ -218,30 +227,45 @@ sim::Prices timed_prices(const Program& program, const sim::RankClasses& classes
   return prices;
 }
 
+namespace {
+
+constexpr std::array<BlockKind, 4> kChunkKinds{BlockKind::kForward, BlockKind::kBackward, BlockKind::kBackwardInput,
+                                               BlockKind::kBackwardWeight};
+
+/// In the order of kChunkKinds.
+void add_chunk_blocks(const Program& program, Role& role, int virtual_stage, const ChunkTimes& times,
+                      std::int64_t activation) {
+  const strategies::BufferId kept{static_cast<std::uint32_t>(role.buffers.size())};
+  role.buffers.push_back(
+      {"kept", hw_models::Bytes(activation), strategies::Holds::kActivations, strategies::Lifetime::kMicrobatch, {}});
+  Operation forward = timed(Lane::kCompute, times.forward_ns);
+  forward.allocates = {kept};
+  Operation backward = timed(Lane::kCompute, times.backward_ns + times.weight_ns, Phase::kBackward);
+  backward.frees = {kept};
+  const Operation input = timed(Lane::kCompute, times.backward_ns, Phase::kBackward);
+  Operation weight = timed(Lane::kCompute, times.weight_ns, Phase::kWeightGradient);
+  weight.frees = {kept};
+  const std::array works{forward, backward, input, weight};
+  for (std::size_t k = 0; k < works.size(); ++k) {
+    role.blocks.push_back(chunk_block(kChunkKinds[k], virtual_stage, program.stage_of_virtual, works[k]));
+  }
+}
+
+}  // namespace
+
 Program scheduled_program(const strategies::Schedule& schedule, const ScheduleShape& shape, const ChunkTimes& times,
                           std::int64_t activation) {
   Program program = empty_program(1, shape.stages, shape.chunks);
   program.stage_of_virtual = schedule.stage_of_virtual(shape);
   for (int stage = 0; stage < shape.stages; ++stage) {
     Role& role = program.roles[static_cast<std::size_t>(stage)];
-    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-      const int virtual_stage = chunk * shape.stages + stage;
-      const strategies::BufferId kept{static_cast<std::uint32_t>(chunk)};
-      role.buffers.push_back({"kept",
-                              hw_models::Bytes(activation),
-                              strategies::Holds::kActivations,
-                              strategies::Lifetime::kMicrobatch,
-                              {}});
-      Operation forward = timed(Lane::kCompute, times.forward_ns);
-      forward.allocates = {kept};
-      Operation backward = timed(Lane::kCompute, times.backward_ns, Phase::kBackward);
-      backward.frees = {kept};
-      const int all = shape.stages * shape.chunks;
-      role.blocks.push_back(chunk_block(BlockKind::kForward, virtual_stage, all, forward));
-      role.blocks.push_back(chunk_block(BlockKind::kBackward, virtual_stage, all, backward));
+    for (int v = 0; v < shape.stages * shape.chunks; ++v) {
+      if (program.stage_of_virtual[static_cast<std::size_t>(v)] == stage)
+        add_chunk_blocks(program, role, v, times, activation);
     }
     for (const strategies::ComputeAction& action : schedule.actions(shape, stage)) {
-      const int block = 2 * action.chunk + (action.kind == BlockKind::kForward ? 0 : 1);
+      const auto kind = std::ranges::find(kChunkKinds, action.kind);
+      const auto block = 4 * action.chunk + (kind - kChunkKinds.begin());
       role.schedule.push_back({static_cast<std::uint32_t>(block), action.microbatch, {}});
     }
   }

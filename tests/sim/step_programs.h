@@ -34,12 +34,13 @@ sim::Prices timed_prices(const strategies::Program& program, std::int64_t send_n
 sim::Prices timed_prices(const strategies::Program& program, const sim::RankClasses& classes, std::int64_t send_ns,
                          std::int64_t issue_ns, std::int64_t host_ns);
 
-/// Times of one microbatch on one chunk.
+/// Times of one microbatch on one chunk; a backward that is not split takes `backward_ns` and `weight_ns`.
 struct ChunkTimes {
-  std::int64_t forward_ns = 1, backward_ns = 1;
+  std::int64_t forward_ns = 1, backward_ns = 1, weight_ns = 0;
 };
-/// The schedule as a Program: one operation forward, one backward, receives before, sends after, nothing else. Every
-/// forward allocates `activation` bytes per chunk and microbatch, every backward frees them.
+/// The schedule as a Program: one operation forward, one backward (two where it is split), receives before, sends
+/// after, nothing else. Every forward allocates `activation` bytes per chunk and microbatch; the backward frees them,
+/// the weight gradients where they are apart.
 strategies::Program scheduled_program(const strategies::Schedule& schedule, const strategies::ScheduleShape& shape,
                                       const ChunkTimes& times, std::int64_t activation = 1);
 

@@ -62,6 +62,7 @@ std::vector<Case> cases() {
   const auto selective = [](PlanSpec& p) { p.recompute = Recompute::kSelective; };
   const auto gpipe = [](PlanSpec& p) { p.schedule = "gpipe"; };
   const auto interleaved = [](PlanSpec& p) { p.schedule = "interleaved", p.chunks = 2; };
+  const auto zb_v = [](PlanSpec& p) { p.schedule = "zb-v", p.chunks = 2; };
   add("other_microbatches", plan(1, 1, 1), [](PlanSpec& p) { p.micro_batch = 8; });
   add("recompute_full", plan(1, 1, 1), full);
   add("recompute_selective", plan(1, 1, 1), selective);
@@ -75,6 +76,20 @@ std::vector<Case> cases() {
   add("pipeline_4_gpipe", plan(1, 4, 1), gpipe);
   add("pipeline_2_interleaved", plan(1, 2, 1), interleaved);
   add("pipeline_3_uneven", plan(1, 3, 1), [](PlanSpec& p) { p.layers_per_stage = {1, 0, 3}; });
+  add("pipeline_2_zb_h1", plan(1, 2, 1), [](PlanSpec& p) { p.schedule = "zb-h1"; });
+  add("pipeline_4_zb_1p", plan(1, 4, 1), [](PlanSpec& p) { p.schedule = "zb-1p"; });
+  add("pipeline_3_zb_2p_uneven", plan(1, 3, 1), [](PlanSpec& p) {
+    p.schedule = "zb-2p", p.layers_per_stage = {1, 0, 3};
+  });
+  add("pipeline_2_zb_v", plan(1, 2, 1), zb_v);
+  add("pipeline_2_zb_v_uneven", plan(1, 2, 1), [&](PlanSpec& p) { zb_v(p), p.layers_per_stage = {2, 1, 0, 1}; });
+  add("pipeline_2_dualpipe_v", plan(1, 2, 1), [](PlanSpec& p) { p.schedule = "dualpipe-v", p.chunks = 2; });
+  add(
+      "tensor_2_pipeline_2_data_2_zb_v", plan(2, 2, 2), [&](PlanSpec& p) { zero(p), sequence(p), zb_v(p), full(p); },
+      overlaps);
+  add(
+      "tensor_2_pipeline_2_data_2_zb_2p_other", plan(2, 2, 2),
+      [&](PlanSpec& p) { zero(p), sequence(p), selective(p), p.schedule = "zb-2p"; }, other_stack);
   add("tensor_2_data_2_zero_full", plan(2, 1, 2), [&](PlanSpec& p) { zero(p), full(p), sequence(p); });
   add("tensor_2_pipeline_2_data_2", plan(2, 2, 2), [&](PlanSpec& p) { zero(p), selective(p); });
   add(

@@ -82,9 +82,7 @@ const SkipCase kSkipped[] = {
     {{{"precision", "fp8-rowwise"}}, "precision fp8-rowwise"},
     {{{"precision", "nvfp4"}}, "precision nvfp4"},
     {{{"precision", "fp32"}}, "precision fp32"},
-    {{{"pp_schedule", "zb-2p"}}, "schedule zb-2p"},
-    {{{"pp_schedule", "zb-1p"}}, "schedule zb-1p"},
-    {{{"pp_schedule", "zb-v"}}, "schedule zb-v"},
+    {{{"pp_schedule", "zb-v"}}, "plan: plan.chunks"},
     {{{"pp_schedule", "dualpipe"}}, "schedule dualpipe"},
     {{{"offload", "activations"}}, "offload"},
     {{{"micro_batch", ""}}, "micro-batch unknown"},
@@ -183,6 +181,16 @@ TEST(RunScenario, VersionsOfMegatronLm) {
   EXPECT_EQ(stack("megatron-lm", "2021-04"), "megatron-lm");
   EXPECT_EQ(stack("megatron-lm", "2022-05"), "megatron-lm-2022");
   EXPECT_EQ(stack("nanotron", "dev 2025-01"), "nanotron");
+}
+
+// The fork's own schedules run in its own runtime; 1F1B in Megatron-LM's.
+TEST(RunScenario, ZeroBubbleSchedules) {
+  for (const char* schedule : {"zb-1p", "zb-2p"}) {
+    const RunScenario run = made({{"software", "zero-bubble-megatron"}, {"pp_schedule", schedule}});
+    EXPECT_EQ(run.scenario.software.implementation.name, "zero-bubble");
+    EXPECT_EQ(run.scenario.plan.schedule, schedule);
+  }
+  EXPECT_EQ(made({{"pp_schedule", "zb-v"}, {"vpp", "2"}}).scenario.plan.schedule, "zb-v");
 }
 
 /// `source` tells BigScience's fork and its launch scripts from other Megatron-DeepSpeed; a table may lack the column.

@@ -88,7 +88,8 @@ TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
       {"master_weights", &Implementation::master_weights},
       {"cuda_graphs", &Implementation::cuda_graphs},
       {"gradient_norm", &Implementation::gradient_norm},
-      {"loss_read", &Implementation::loss_read}};
+      {"loss_read", &Implementation::loss_read},
+      {"post_validation", &Implementation::post_validation}};
   for (const auto& [on, unused] : switches) {
     std::string text = "prices: {kernel_launch: 4 us}\nimplementation:\n";
     for (const auto& [key, member] : switches) text += "  " + key + (key == on ? ": true\n" : ": false\n");

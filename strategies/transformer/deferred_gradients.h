@@ -1,0 +1,32 @@
+// Weight gradients that a backward block leaves to a block of their own.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/program/program.h"
+#include "strategies/transformer/parameters.h"
+
+namespace strategies {
+
+/// dW[out, in] += dy^T x
+struct WeightProduct {
+  std::string label;
+  BufferId dy, x;
+  std::int64_t in = 1, out = 1;
+  hw_models::DType dtype = hw_models::DType::kBf16;
+  bool gathers = false;  ///< x is the rank's own rows of the sequence
+};
+
+/// A product that is left to do, or a parameter whose gradient is complete once all before it are done.
+struct DeferredGradient {
+  const Parameter* parameter = nullptr;
+  int layer = -1;
+  std::optional<WeightProduct> product;
+};
+
+/// Of one chunk, in the order in which its backward block came by them.
+using DeferredGradients = std::vector<DeferredGradient>;
+
+}  // namespace strategies
