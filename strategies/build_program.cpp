@@ -41,7 +41,7 @@ Group group_over(const Mesh& mesh, std::string name, std::initializer_list<const
   return group;
 }
 
-PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& plan, bool validates_afterwards) {
+PlanGroups add_groups(Program& program, const ModelSpec& model, bool validates_afterwards) {
   const Mesh& mesh = program.views.front();
   program.groups = {group_over(mesh, "tensor", {"tp"}), group_over(mesh, "data", {"dp", "cp"}),
                     group_over(mesh, "world", {"tp", "cp", "dp", "pp"})};
@@ -394,7 +394,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.samples_per_step = training.global_batch;
   program.tokens_per_step = training.global_batch * training.sequence_length;
   const bool validates = schedule.splits_backward && made.validates_afterwards();
-  const PlanGroups groups = add_groups(program, model, plan, validates);
+  const PlanGroups groups = add_groups(program, model, validates);
   const Shapes shapes = shapes_of(model, training, plan, made);
   const std::vector<int> split = made.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
   build_stages(program, {model, training, plan, made, shapes, groups}, split, schedule, shape);
