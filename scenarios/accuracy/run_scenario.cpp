@@ -315,6 +315,8 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   if (run.software == "nanotron" && run.pipeline == 1) scenario.software.prices.defers_frees = true;
   if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;
   scenario.model = model_of(run);
+  // Its schedules refuse tied tables (--untie-embeddings-and-output-weights is asserted), which would join the ends.
+  if (stack == "zero-bubble") scenario.model.tied_embeddings = false;
   scenario.training.sequence_length = run.sequence_length;
   scenario.training.global_batch = run.global_batch;
   scenario.training.precision = run.precision == "fp16" ? DType::kFp16 : DType::kBf16;

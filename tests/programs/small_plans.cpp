@@ -61,13 +61,14 @@ std::vector<SmallPlan> small_plans() {
       plan.chunks = schedule.minimum_chunks;
       if (plan.chunks > 1 && pipeline == 1) continue;
       add(plan, {}, "");
+      // Those that split the backward share all but their order: fewer of each.
       for (const Recompute recompute : {Recompute::kSelective, Recompute::kFull}) {
         plan.recompute = recompute;
-        add(plan, {}, recompute == Recompute::kFull ? " full" : " selective");
+        if (!schedule.splits_backward) add(plan, {}, recompute == Recompute::kFull ? " full" : " selective");
       }
       plan.zero = 1;
       plan.sequence_parallel = tensor > 1;
-      add(plan, {}, " full zero sequence");
+      if (!schedule.splits_backward) add(plan, {}, " full zero sequence");
       Implementation plain;
       plain.attention = hw_models::AttentionKernel::kUnfused;
       plain.dropout = plain.blocking_sends = plain.blocking_receives = plain.scatter_gather_messages = true;
@@ -87,6 +88,7 @@ std::vector<SmallPlan> small_plans() {
       other.sharded_reduction = strategies::ShardedReduction::kAllReduce;
       other.selective = strategies::SelectiveRecompute::kAlternateLayers;
       plan.recompute = Recompute::kSelective;
+      if (schedule.splits_backward) plan.sequence_parallel = tensor > 1;
       add(plan, other, " alternate zero");
     }
   }

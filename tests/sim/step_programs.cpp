@@ -257,13 +257,14 @@ Program scheduled_program(const strategies::Schedule& schedule, const ScheduleSh
                           std::int64_t activation) {
   Program program = empty_program(1, shape.stages, shape.chunks);
   program.stage_of_virtual = schedule.stage_of_virtual(shape);
+  const strategies::Orders orders = schedule.orders(shape);
   for (int stage = 0; stage < shape.stages; ++stage) {
     Role& role = program.roles[static_cast<std::size_t>(stage)];
     for (int v = 0; v < shape.stages * shape.chunks; ++v) {
       if (program.stage_of_virtual[static_cast<std::size_t>(v)] == stage)
         add_chunk_blocks(program, role, v, times, activation);
     }
-    for (const strategies::ComputeAction& action : schedule.actions(shape, stage)) {
+    for (const strategies::ComputeAction& action : orders[static_cast<std::size_t>(stage)]) {
       const auto kind = std::ranges::find(kChunkKinds, action.kind);
       const auto block = 4 * action.chunk + (kind - kChunkKinds.begin());
       role.schedule.push_back({static_cast<std::uint32_t>(block), action.microbatch, {}});

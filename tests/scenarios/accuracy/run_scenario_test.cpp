@@ -189,6 +189,7 @@ TEST(RunScenario, ZeroBubbleSchedules) {
     const RunScenario run = made({{"software", "zero-bubble-megatron"}, {"pp_schedule", schedule}});
     EXPECT_EQ(run.scenario.software.implementation.name, "zero-bubble");
     EXPECT_EQ(run.scenario.plan.schedule, schedule);
+    EXPECT_FALSE(run.scenario.model.tied_embeddings);
   }
   EXPECT_EQ(made({{"pp_schedule", "zb-v"}, {"vpp", "2"}}).scenario.plan.schedule, "zb-v");
 }
