@@ -25,7 +25,14 @@ std::string LocalCommunicator::describe(const FrameHeader& header) const {
 }
 
 std::string LocalCommunicator::describe(const Operation& operation) const {
-  return operation.what.empty() ? describe(operation.header) : operation.what;
+  if (operation.header.channel.group != 0) return describe(operation.header);
+  const std::uint64_t tag = operation.header.channel.number;
+  if (operation.plan.incoming.empty()) {
+    const Outgoing& outgoing = operation.plan.outgoing.front();
+    return fmt::format("send of {} bytes to rank {}, tag {}", outgoing.total(), outgoing.peer(), tag);
+  }
+  const Incoming& incoming = operation.plan.incoming.front();
+  return fmt::format("receive of {} bytes from rank {}, tag {}", incoming.total(), incoming.peer(), tag);
 }
 
 int LocalCommunicator::awaited_peer(const Operation& operation) const {
