@@ -45,15 +45,15 @@ int LocalCommunicator::awaited_peer(const Operation& operation) const {
   return -1;
 }
 
-/// The operation that can't complete without `peer`, else any, else none.
+/// The last operation that can't complete without `peer`, else the last one, else none: what this rank waits in, if it
+/// waits; messages that it expects some time are older.
 Request LocalCommunicator::suffering(int peer) const {
   const auto needs = [peer](const auto& stream) { return stream.peer() == peer && !stream.complete(); };
-  for (const auto& [request, operation] : operations_) {
-    if (std::ranges::any_of(operation.plan.incoming, needs) || std::ranges::any_of(operation.plan.outgoing, needs)) {
-      return {request};
-    }
+  for (auto entry = operations_.rbegin(); entry != operations_.rend(); ++entry) {
+    const TransferPlan& plan = entry->second.plan;
+    if (std::ranges::any_of(plan.incoming, needs) || std::ranges::any_of(plan.outgoing, needs)) return {entry->first};
   }
-  return operations_.empty() ? Request{} : Request{operations_.begin()->first};
+  return operations_.empty() ? Request{} : Request{operations_.rbegin()->first};
 }
 
 void LocalCommunicator::check_opened(int peer, const FrameHeader& header) {
