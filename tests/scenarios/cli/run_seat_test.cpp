@@ -210,9 +210,9 @@ TEST_F(RunSeat, AWrongNumberOfProcessesIsSaidOnce) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.output, "");
   }
-  EXPECT_EQ(
-      results[0].error,
-      file(2) + ": error: the plan has 2 ranks, torchrun has started 3 processes\n  start 2, or change the plan\n");
+  EXPECT_EQ(results[0].error,
+            "of-2-ranks.yaml: error: the plan has 2 ranks, torchrun has started 3 processes\n"
+            "  start 2, or change the plan\n");
   EXPECT_EQ(results[1].error + results[2].error, "");
 }
 
