@@ -60,6 +60,8 @@ RankSummary summary_of(Numbers numbers) {
   summary.weights_hash = numbers.next<std::uint64_t>();
   summary.peak_bytes = numbers.next<std::int64_t>();
   summary.workspace_bytes = numbers.next<std::int64_t>();
+  summary.processor_ns = numbers.next<std::int64_t>();
+  summary.crowded = numbers.next<int>() != 0;
   return summary;
 }
 
@@ -86,8 +88,8 @@ void ReportWriter::record(const strategies::OperationRecord& record) {
 
 void ReportWriter::finished(const RankSummary& summary, std::span<const HeldParameter> /*parameters*/) {
   flush_records();
-  write_(last_step_,
-         fmt::format("{} {} {} {}", kFinished, summary.weights_hash, summary.peak_bytes, summary.workspace_bytes));
+  write_(last_step_, fmt::format("{} {} {} {} {} {:d}", kFinished, summary.weights_hash, summary.peak_bytes,
+                                 summary.workspace_bytes, summary.processor_ns, summary.crowded));
 }
 
 void read_report(int rank, std::string_view line, RunCollector& collector) {

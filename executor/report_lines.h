@@ -1,4 +1,4 @@
-// A rank's reports as lines of text: what a worker tells its supervisor.
+// A rank's reports as lines of text: what a worker tells its supervisor, and a launched rank rank 0.
 #pragma once
 
 #include <functional>

@@ -28,6 +28,8 @@ struct RankSummary {
   std::uint64_t weights_hash = 0;    ///< of the bits of all weights
   std::int64_t peak_bytes = 0;       ///< of buffers alive
   std::int64_t workspace_bytes = 0;  ///< kernels' and messages' own memory, beside the Program's buffers
+  std::int64_t processor_ns = 0;     ///< what its process had of processors, from its first step to its last
+  bool crowded = false;              ///< its machine has more ranks than processors
 };
 
 class RunObserver {

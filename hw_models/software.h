@@ -19,6 +19,7 @@ struct SoftwareSpec {
   Seconds kernel_gap{};           ///< device-side minimum between dependent kernels
   double allocator_overhead = 0;  ///< reserved / replayed through a caching allocator - 1
   bool defers_frees = false;      ///< what collectives of a forward pass read is free again only in backward
+  bool single_engine = false;     ///< one thread computes and communicates; otherwise every lane runs by itself
   Bytes context{};                ///< driver context and library workspaces
   Bytes communicator{};           ///< NCCL buffers per communicator
   int nccl = kNewestNccl;         ///< its collective library is NCCL 2.`nccl`

@@ -1,8 +1,8 @@
 // What the ranks of one run exchange with each other. Shaped after NCCL: operations are posted and complete later;
 // members of a group post the collectives of that group in the same order; buffers belong to the communicator from
-// the post to the completion; its destructor still sends what was posted. Unlike NCCL nothing runs by itself: one
-// thread per rank, and bytes move only inside progress(), test(), wait() and wait_any() (a CPU has no copy engine to
-// spare).
+// the post to the completion; its destructor still sends what was posted, unless an exception ends it. Unlike NCCL
+// nothing runs by itself: one thread per rank, and bytes move only inside progress(), test(), wait() and wait_any() (a
+// CPU has no copy engine to spare).
 //
 //   const GroupHandle tensor = communicator.group({{0, 1}});
 //   const Request sum = communicator.post({.kind = CollectiveKind::kAllReduce, .group = tensor, .data = bytes_of(x)});

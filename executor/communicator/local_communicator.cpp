@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -45,7 +46,7 @@ LocalCommunicator::LocalCommunicator(Membership membership) : membership_(std::m
 }
 
 LocalCommunicator::~LocalCommunicator() {
-  if (broken_) return;
+  if (broken_ || std::uncaught_exceptions() > 0) return;  // a rank that fails may have lost what it was to send
   for (const Peer& peer : peers_) {
     if (peer.connection) peer.connection->say({{.kind = FrameKind::kLeaving}, ""});
   }
@@ -73,7 +74,7 @@ Request LocalCommunicator::post(const CollectiveCall& given) {
   Group& group = groups_[given.group.value];
   const CheckedCall checked(given, group.members.size());
   const CollectiveCall& call = checked.call();
-  Operation operation{{.channel = {group.identity, group.posted++}, .shape = shape_of(call)}, "", {}};
+  Operation operation{{.channel = {group.identity, group.posted++}, .shape = shape_of(call)}, {}};
   check_unexpected(group, operation.header);
   operation.plan = plan_transfers(call, group.members, group.position);
   return start(std::move(operation));
@@ -82,8 +83,7 @@ Request LocalCommunicator::post(const CollectiveCall& given) {
 Request LocalCommunicator::send(int to, std::uint64_t tag, std::span<const std::byte> data) {
   rethrow_if_broken();
   if (to < 0 || to >= ranks()) throw std::invalid_argument(fmt::format("no rank {}", to));
-  Operation operation{
-      {.channel = {0, tag}}, fmt::format("send of {} bytes to rank {}, tag {}", data.size(), to, tag), {}};
+  Operation operation{{.channel = {0, tag}}, {}};
   // Pieces serve both directions; an outgoing one is only read.
   const Piece piece{const_cast<std::byte*>(data.data()), data.size(), false};
   operation.plan.outgoing.emplace_back(to, std::vector<Piece>{piece});
@@ -110,8 +110,7 @@ void LocalCommunicator::send_to_self(Operation& operation) {
 Request LocalCommunicator::receive(int from, std::uint64_t tag, std::span<std::byte> data) {
   rethrow_if_broken();
   if (from < 0 || from >= ranks()) throw std::invalid_argument(fmt::format("no rank {}", from));
-  Operation operation{
-      {.channel = {0, tag}}, fmt::format("receive of {} bytes from rank {}, tag {}", data.size(), from, tag), {}};
+  Operation operation{{.channel = {0, tag}}, {}};
   operation.plan.incoming.emplace_back(from, std::vector<Piece>{{data.data(), data.size(), false}}, Element::kFloat32,
                                        Reduction::kSum);
   return start(std::move(operation));

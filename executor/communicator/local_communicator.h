@@ -56,7 +56,6 @@ class LocalCommunicator final : public Communicator {
   };
   struct Operation {
     FrameHeader header;
-    std::string what;  ///< of a message; empty for a collective
     TransferPlan plan;
   };
   struct Peer {

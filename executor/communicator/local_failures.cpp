@@ -25,7 +25,14 @@ std::string LocalCommunicator::describe(const FrameHeader& header) const {
 }
 
 std::string LocalCommunicator::describe(const Operation& operation) const {
-  return operation.what.empty() ? describe(operation.header) : operation.what;
+  if (operation.header.channel.group != 0) return describe(operation.header);
+  const std::uint64_t tag = operation.header.channel.number;
+  if (operation.plan.incoming.empty()) {
+    const Outgoing& outgoing = operation.plan.outgoing.front();
+    return fmt::format("send of {} bytes to rank {}, tag {}", outgoing.total(), outgoing.peer(), tag);
+  }
+  const Incoming& incoming = operation.plan.incoming.front();
+  return fmt::format("receive of {} bytes from rank {}, tag {}", incoming.total(), incoming.peer(), tag);
 }
 
 int LocalCommunicator::awaited_peer(const Operation& operation) const {
@@ -38,15 +45,15 @@ int LocalCommunicator::awaited_peer(const Operation& operation) const {
   return -1;
 }
 
-/// The operation that can't complete without `peer`, else any, else none.
+/// The last operation that can't complete without `peer`, else the last one, else none: what this rank waits in, if it
+/// waits; messages that it expects some time are older.
 Request LocalCommunicator::suffering(int peer) const {
   const auto needs = [peer](const auto& stream) { return stream.peer() == peer && !stream.complete(); };
-  for (const auto& [request, operation] : operations_) {
-    if (std::ranges::any_of(operation.plan.incoming, needs) || std::ranges::any_of(operation.plan.outgoing, needs)) {
-      return {request};
-    }
+  for (auto entry = operations_.rbegin(); entry != operations_.rend(); ++entry) {
+    const TransferPlan& plan = entry->second.plan;
+    if (std::ranges::any_of(plan.incoming, needs) || std::ranges::any_of(plan.outgoing, needs)) return {entry->first};
   }
-  return operations_.empty() ? Request{} : Request{operations_.begin()->first};
+  return operations_.empty() ? Request{} : Request{operations_.rbegin()->first};
 }
 
 void LocalCommunicator::check_opened(int peer, const FrameHeader& header) {

@@ -31,7 +31,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kPatience{500}, kNap{100};
 
 struct Operation {
-  std::string what;
   std::unique_ptr<MpiMessage> message;        ///< or
   std::unique_ptr<MpiCollective> collective;  ///< one of them
 };
@@ -104,8 +103,7 @@ class MpiCommunicator final : public Communicator {
     if (given.group.value >= groups_.size()) throw std::invalid_argument("no such group");
     MpiGroup& group = groups_[given.group.value];
     auto collective = std::make_unique<MpiCollective>(CheckedCall(given, group.members.size()), group);
-    const CallShape& own = collective->own_shape();
-    return start({describe(own, *collective), nullptr, std::move(collective)});
+    return start({nullptr, std::move(collective)});
   }
 
   Request send(int to, std::uint64_t tag, std::span<const std::byte> data) override {
@@ -113,8 +111,7 @@ class MpiCommunicator final : public Communicator {
     check_peer(to);
     auto message = std::make_unique<MpiMessage>(MpiMessage{.peer = to, .header = {tag, data.size()}});
     mailbox_->send(*message, data);
-    const std::string what = fmt::format("send of {} bytes to rank {}, tag {}", data.size(), to, tag);
-    return *sends_.insert(start({what, std::move(message), nullptr})).first;
+    return *sends_.insert(start({std::move(message), nullptr})).first;
   }
 
   Request receive(int from, std::uint64_t tag, std::span<std::byte> data) override {
@@ -122,8 +119,7 @@ class MpiCommunicator final : public Communicator {
     check_peer(from);
     auto message = std::make_unique<MpiMessage>(MpiMessage{.peer = from, .header = {tag, data.size()}, .target = data});
     MpiMessage& kept = *message;
-    const std::string what = fmt::format("receive of {} bytes from rank {}, tag {}", data.size(), from, tag);
-    const Request request = start({what, std::move(message), nullptr});
+    const Request request = start({std::move(message), nullptr});
     mailbox_->receive(kept);
     return request;
   }
@@ -174,6 +170,13 @@ class MpiCommunicator final : public Communicator {
   static std::string describe(const CallShape& shape, const MpiCollective& collective) {
     return fmt::format("{} (collective {} of group {{{}}})", executor::describe(shape), collective.number(),
                        fmt::join(collective.group().members, " "));
+  }
+  std::string describe(Request request, const Operation& operation) const {
+    if (operation.collective) return describe(operation.collective->own_shape(), *operation.collective);
+    const MpiMessage& message = *operation.message;
+    return fmt::format("{} of {} bytes {} rank {}, tag {}", sends_.contains(request) ? "send" : "receive",
+                       message.header.bytes, sends_.contains(request) ? "to" : "from", message.peer,
+                       message.header.tag);
   }
 
   Request start(Operation operation) {
@@ -233,7 +236,8 @@ class MpiCommunicator final : public Communicator {
 
   [[noreturn]] void fail(Failure failure, int peer, Request request, const std::string& message) {
     const auto operation = operations_.find(request);
-    const std::string place = operation == operations_.end() ? "" : fmt::format(" in {}", operation->second.what);
+    const std::string place =
+        operation == operations_.end() ? "" : fmt::format(" in {}", describe(request, operation->second));
     broken_.emplace(failure, peer, fmt::format("rank {}{}: {}", rank(), place, message));
     throw *broken_;
   }

@@ -1,11 +1,14 @@
 #include "executor/cpu/run_rank.h"
 
+#include <time.h>
+
 #include <bit>
 #include <chrono>
 #include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -44,6 +47,13 @@ std::uint64_t hashed(std::uint64_t hash, std::span<const float> values) {
 }
 constexpr std::uint64_t kHashBasis = 0xcbf29ce484222325ULL;
 
+/// What this process has used of processors.
+std::int64_t processor_ns() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
 /// What the tag of a collective is made of: members of different roles number their operations differently.
 std::uint64_t tag_of(const Operation& operation, int step) {
   return hash_of(std::as_bytes(std::span(operation.origin.label))) ^ (static_cast<std::uint64_t>(step) << 32) ^
@@ -64,6 +74,7 @@ class RankRun final : public strategies::Backend {
   }
 
   void run() {
+    const std::int64_t processor_before = processor_ns();
     interpreter_.begin();
     while (started_) {
       const OperationInstance instance = *std::exchange(started_, std::nullopt);
@@ -79,7 +90,7 @@ class RankRun final : public strategies::Backend {
     if (!interpreter_.finished()) throw std::logic_error("the Program cannot go on: nothing is ready");
     for (const PendingSend& send : sends_) state_.communicator.wait(send.request);
     sends_.clear();
-    finish();
+    finish(processor_ns() - processor_before);
   }
 
   void issue(const OperationInstance& instance) override {
@@ -211,10 +222,13 @@ class RankRun final : public strategies::Backend {
     return 0;
   }
 
-  void finish() {
+  void finish(std::int64_t processor) {
+    const unsigned processors = std::thread::hardware_concurrency();  // 0: unknown
     RankSummary summary{.weights_hash = kHashBasis,
                         .peak_bytes = static_cast<std::int64_t>(arena_.peak()),
-                        .workspace_bytes = static_cast<std::int64_t>(state_.workspace_bytes())};
+                        .workspace_bytes = static_cast<std::int64_t>(state_.workspace_bytes()),
+                        .processor_ns = processor,
+                        .crowded = processors > 0 && static_cast<unsigned>(choice_.local_rank) >= processors};
     std::vector<HeldParameter> parameters;
     for (std::uint32_t i = 0; i < state_.role.buffers.size(); ++i) {
       const Buffer& buffer = state_.role.buffers[i];

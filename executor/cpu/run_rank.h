@@ -18,6 +18,7 @@ inline constexpr strategies::LaneEngines kLaneEngines{};
 struct RunChoice {
   bool records = false;       ///< report every operation
   std::int64_t start_ns = 0;  ///< of the monotonic clock: what reported times count from
+  int local_rank = 0;         ///< among the ranks of this machine
 };
 
 /// Runs all steps; what it reports arrives in order on the calling thread. Throws CommunicationError when a peer fails,

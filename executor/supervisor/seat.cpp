@@ -51,7 +51,12 @@ MasterAddress find_master(const Environment& environment, const Launcher& launch
         environment(launcher.rank), environment(launcher.ranks), host == nullptr ? "MASTER_ADDR" : "MASTER_PORT",
         host == nullptr ? "the host name of rank 0" : "a free port there"));
   }
-  return {host, number(port, "MASTER_PORT", 1, 65535)};
+  constexpr int kHighestPort = 65535;
+  const int given = number(port, "MASTER_PORT", 1, kHighestPort);
+  // torchrun's agent may listen at that port itself, for PyTorch's processes to meet at its store, and says so.
+  const char* store = environment("TORCHELASTIC_USE_AGENT_STORE");
+  if (store == nullptr || std::string_view(store) != "True") return {host, given};
+  return {host, given < kHighestPort ? given + 1 : given - 1};
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

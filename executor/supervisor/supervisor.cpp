@@ -27,6 +27,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// How long a worker may be stopped: Ctrl-Z and fg stop and continue it together with the supervisor.
+constexpr std::chrono::milliseconds kLongestStop{1000};
+
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 class Descriptor {
@@ -63,12 +66,18 @@ class Signals {
   Signals() {
     sigset_t caught;
     sigemptyset(&caught);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&caught, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&caught, signal);
+    struct sigaction told {};
+    told.sa_handler = SIG_DFL;  // of children that end or are stopped, whatever our parent has asked for
+    ::sigaction(SIGCHLD, &told, &children_before_);
     ::pthread_sigmask(SIG_BLOCK, &caught, &before_);
     descriptor_ = Descriptor(::signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK));
     if (descriptor_.get() < 0) fail("signalfd");
   }
-  ~Signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~Signals() {
+    ::sigaction(SIGCHLD, &children_before_, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   int descriptor() const { return descriptor_.get(); }
@@ -81,6 +90,7 @@ class Signals {
 
  private:
   sigset_t before_{};
+  struct sigaction children_before_ {};
   Descriptor descriptor_;
 };
 
@@ -92,8 +102,11 @@ struct Worker {
   std::string failed, suffered;  ///< its last word
   int blames = -1;               ///< the rank that it has suffered from
   int failed_as = -1;            ///< 0: the first one that failed, 1: the second ...
+  std::optional<Clock::time_point> stopped_since;
+  int stopped_by = 0;  ///< the signal, when it was stopped for too long
   bool ended = false;
   int status = 0;
+  int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : stopped_by; }
   bool bad() const { return ended && (status != 0 || failed_as >= 0); }
 };
 
@@ -212,10 +225,8 @@ class Run {
       if (polled[2 * rank + 2].revents != 0) hear(rank);
       if (polled[2 * rank + 1].revents != 0) reap(workers_[rank]);
     }
-    if (const int signal = signals_.next(); signal != 0) {
-      if (interrupted_ == 0) interrupted_ = signal;
-      stop();
-    }
+    while (const int signal = signals_.next()) take_signal(signal);
+    for (Worker& worker : workers_) watch_stopped(worker);
     if (over_ && Clock::now() >= *over_) {
       for (Worker& worker : workers_) {
         if (!worker.ended) kill_and_reap(worker);
@@ -224,9 +235,43 @@ class Run {
   }
 
   int timeout() const {
-    if (!over_) return -1;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*over_ - Clock::now()).count();
+    std::optional<Clock::time_point> next = over_;
+    for (const Worker& worker : workers_) {
+      if (worker.ended || !worker.stopped_since) continue;
+      const Clock::time_point end = *worker.stopped_since + kLongestStop;
+      next = next ? std::min(*next, end) : end;
+    }
+    if (!next) return -1;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*next - Clock::now()).count();
     return static_cast<int>(std::max<std::int64_t>(left, 0)) + 1;
+  }
+
+  void take_signal(int signal) {
+    if (signal == SIGCHLD) {
+      for (Worker& worker : workers_) {
+        if (!worker.ended && !worker.stopped_since && stop_signal(worker) != 0) worker.stopped_since = Clock::now();
+      }
+      return;
+    }
+    if (interrupted_ == 0) interrupted_ = signal;
+    stop();
+  }
+
+  /// What has stopped it, if it is stopped now; else 0.
+  static int stop_signal(const Worker& worker) {
+    siginfo_t info{};
+    const auto id = static_cast<id_t>(worker.pid);
+    return ::waitid(P_PID, id, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 ? info.si_status : 0;
+  }
+
+  /// Who is stopped can't end by itself.
+  void watch_stopped(Worker& worker) {
+    if (worker.ended || !worker.stopped_since || Clock::now() < *worker.stopped_since + kLongestStop) return;
+    worker.stopped_since.reset();
+    worker.stopped_by = stop_signal(worker);
+    if (worker.stopped_by == 0) return;
+    kill_and_reap(worker);
+    has_failed(worker);
   }
 
   void reap(Worker& worker) {
@@ -295,24 +340,23 @@ class Run {
       end.reason =
           fmt::format("interrupted by signal {} ({}) {}", interrupted_, ::strsignal(interrupted_), when(*last));
     } else if (const Worker* cause = find_cause()) {
-      const bool blames = !WIFSIGNALED(cause->status) && cause->blames >= 0 && cause->blames < launch_.ranks;
+      const bool blames = cause->signal() == 0 && cause->blames >= 0 && cause->blames < launch_.ranks;
       const auto index =
           blames ? static_cast<std::size_t>(cause->blames) : static_cast<std::size_t>(cause - workers_.data());
       end.exit_code = 1;
       end.rank = static_cast<int>(index);
       end.step = workers_[index].step;
-      if (WIFSIGNALED(cause->status)) end.signal = WTERMSIG(cause->status);
+      end.signal = cause->signal();
       end.reason = fmt::format("rank {} {} {}{}", end.rank, blames ? "failed the others" : ending(*cause),
                                when(workers_[index]), last_word(*cause));
     }
     return end;
   }
 
-  /// The first worker that a signal has killed (not ours), or failed by itself, or has suffered from another.
+  /// The first worker that a signal has killed (not ours) or stopped, or failed by itself, or has suffered from
+  /// another.
   const Worker* find_cause() const {
-    const auto weight = [](const Worker& worker) {
-      return WIFSIGNALED(worker.status) ? 0 : worker.suffered.empty() ? 1 : 2;
-    };
+    const auto weight = [](const Worker& worker) { return worker.signal() != 0 ? 0 : worker.suffered.empty() ? 1 : 2; };
     const Worker* cause = nullptr;
     for (const Worker& worker : workers_) {
       if (!worker.bad()) continue;
@@ -323,9 +367,9 @@ class Run {
   }
 
   static std::string ending(const Worker& worker) {
-    if (WIFSIGNALED(worker.status)) {
-      const int signal = WTERMSIG(worker.status);
-      return fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal));
+    if (const int signal = worker.signal(); signal != 0) {
+      const char* how = WIFSIGNALED(worker.status) ? "killed" : "stopped";
+      return fmt::format("was {} by signal {} ({})", how, signal, ::strsignal(signal));
     }
     if (worker.status == 0) return "failed and had to be ended";
     return fmt::format("ended with exit code {}", WEXITSTATUS(worker.status));

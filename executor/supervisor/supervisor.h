@@ -1,6 +1,6 @@
-// Starts one worker process per rank on this machine and watches them. All workers end when one of them fails, when the
-// supervisor is interrupted or when it dies itself; nothing of theirs stays behind: sockets and pipes are inherited and
-// have no names.
+// Starts one worker process per rank on this machine and watches them. All workers end when one of them fails or is
+// stopped, when the supervisor is interrupted or when it dies itself; nothing of theirs stays behind: sockets and pipes
+// are inherited and have no names.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct RunEnd {
   int exit_code = 0;       ///< 0: all workers ended with 0; else 1
   std::string reason;      ///< "rank 3 was killed by signal 9 (Killed) in step 18"
   int rank = -1;           ///< whose fault it was; -1: nobody's, or interrupted
-  int signal = 0;          ///< what killed it
+  int signal = 0;          ///< what killed or stopped it
   std::int64_t step = -1;  ///< the last step that it completed
   std::vector<int> pids;   ///< of the workers, all of which have ended
 };

@@ -265,6 +265,7 @@ std::vector<Figure> figures(const SoftwareStack& software) {
   rows.add("kernel gap", "kernel_gap", prices.kernel_gap);
   rows.add("allocator overhead", "allocator_overhead", prices.allocator_overhead);
   rows.add("defers frees", "defers_frees", prices.defers_frees);
+  rows.add("single engine", "single_engine", prices.single_engine);
   rows.add("context", "context", prices.context);
   rows.add("communicator", "communicator", prices.communicator);
   rows.add("NCCL", "nccl", fmt::format("2.{}", prices.nccl));

@@ -17,6 +17,7 @@ namespace po = boost::program_options;
 constexpr const char* kHelp =
     "Trains the scenario's plan for real, one process per rank on this machine: the same operations that simulate\n"
     "prices, on real bytes. The section 'execute' of the scenario says how long, on what and with which optimizer.\n"
+    "Started by torchrun, srun or mpirun, on one machine or many, every process is one of the ranks.\n"
     "Exit code 1 when a rank fails or replicas end with different weights.\n";
 
 po::options_description own_options() {
@@ -34,6 +35,12 @@ void add_overrides(ScenarioArguments& given) {
   for (const char* key : {"steps", "seed"}) {
     if (given.given.count(key) == 0) continue;
     given.overrides.push_back({std::string("execute.") + key, given.given[key].as<std::string>()});
+  }
+}
+
+void check_outputs(const ScenarioArguments& given) {
+  for (const char* option : {"csv", "records-out"}) {
+    if (given.given.count(option) > 0) check_writable(given.given[option].as<std::string>());
   }
 }
 
@@ -56,25 +63,16 @@ int run_execute(const std::vector<std::string>& arguments) {
   }
   check_backend(given.given["backend"].as<std::string>());
   add_overrides(given);
-  const bool records = given.given.count("records-out") > 0;
-  const auto seat = find_seat("execute");
-  if (seat) given.quiet = true;  // the supervisor has said it
-  const Scenario scenario = load(given);
-  if (seat) return execute_rank(scenario, *seat, records);
-  const Progress progress(scenario, !given.quiet);
-  Execution execution;
-  try {
-    execution = execute(scenario, {.command = rank_command("execute", given, arguments),
-                                   .on_step = [&](const executor::StepFigures& step) { progress.show(step); }});
-  } catch (const RunFailure& failure) {
-    progress.clear();
-    fmt::print(stderr, "error: {}\n", failure.what());
-    return 1;
-  }
-  progress.clear();
-  write_outputs(given, execution);
-  fmt::print("{}", given.json ? execution_json(scenario, execution) : execution_text(scenario, execution));
-  return execution.result.replicas_identical ? 0 : 1;
+  return run_seated("execute", given, [&](JoinedRank* rank) {
+    const Scenario scenario = load(given);
+    if (rank == nullptr || rank->answers()) check_outputs(given);
+    const bool records = given.given.count("records-out") > 0;
+    const auto execution = execute_seated(scenario, "execute", arguments, given.quiet, records, rank);
+    if (!execution) return 0;
+    write_outputs(given, *execution);
+    fmt::print("{}", given.json ? execution_json(scenario, *execution) : execution_text(scenario, *execution));
+    return execution->result.replicas_identical ? 0 : 1;
+  });
 }
 
 }  // namespace scenarios

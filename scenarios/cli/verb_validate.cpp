@@ -1,9 +1,11 @@
 #include "scenarios/cli/verb_validate.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <cstdio>
+#include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "scenarios/cli/run_seat.h"
 #include "scenarios/cli/scenario_options.h"
@@ -52,35 +54,34 @@ double tolerance_of(const ScenarioArguments& given) {
       fmt::format("error: --tolerance {:g} must be above 0 and at most 10\n  0.15 stands for 15 %\n", tolerance));
 }
 
-/// Of those that have ended.
-double processor_seconds_of_children() {
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-Validation run_and_compare(const Scenario& scenario, const ScenarioArguments& given,
-                           const std::vector<std::string>& arguments, double tolerance, const Progress& progress) {
-  Prediction prediction = predict_ranks(scenario);
-  const double before = processor_seconds_of_children();
-  const Execution execution =
-      execute(scenario, {.command = rank_command("validate", given, arguments),
-                         .on_step = [&](const executor::StepFigures& step) { progress.show(step); }});
-  const double processor_s = processor_seconds_of_children() - before;
-  progress.clear();
-  if (execution.fingerprint != prediction.fingerprint) {
+std::optional<Validation> run_and_compare(const Scenario& scenario, const ScenarioArguments& given,
+                                          const std::vector<std::string>& arguments, double tolerance,
+                                          JoinedRank* rank) {
+  std::optional<Prediction> prediction;
+  if (rank == nullptr || rank->answers()) prediction = predict_ranks(scenario);
+  const auto execution = execute_seated(scenario, "validate", arguments, given.quiet, true, rank);
+  if (!execution) return std::nullopt;
+  if (execution->fingerprint != prediction->fingerprint) {
     throw std::logic_error("the program that ran is not the one predicted");
   }
-  return validate(std::move(prediction), execution, processor_s, tolerance);
+  return validate(std::move(*prediction), *execution, tolerance);
 }
 
 Validation read_and_compare(const Scenario& scenario, const std::string& file, double tolerance) {
   Prediction prediction = predict_ranks(scenario);
   const auto records = read_records(file, prediction.program);
   return validate(std::move(prediction), records, tolerance);
+}
+
+/// Returns the exit code.
+int tell(const Scenario& scenario, const ScenarioArguments& given, const Validation& validation) {
+  if (given.given.count("trace") > 0) {
+    const auto path = given.given["trace"].as<std::string>();
+    write_file(path, validation_trace(validation));
+    if (!given.quiet) fmt::print(stderr, "timelines written to {}\n", path);
+  }
+  fmt::print("{}", given.json ? validation_json(scenario, validation) : validation_text(validation));
+  return validation.agrees() ? 0 : 1;
 }
 
 }  // namespace
@@ -95,28 +96,21 @@ int run_validate(const std::vector<std::string>& arguments) {
   check_backend(given.given["backend"].as<std::string>());
   const double tolerance = tolerance_of(given);
   add_steps(given);
-  const auto seat = find_seat("validate");
-  if (seat) given.quiet = true;  // the supervisor has said it
-  const Scenario scenario = load(given);
-  if (seat) return execute_rank(scenario, *seat, true);
-  const bool elsewhere = given.given.count("records") > 0;
-  const Progress progress(scenario, !given.quiet);
-  Validation validation;
-  try {
-    validation = elsewhere ? read_and_compare(scenario, given.given["records"].as<std::string>(), tolerance)
-                           : run_and_compare(scenario, given, arguments, tolerance, progress);
-  } catch (const RunFailure& failure) {
-    progress.clear();
-    fmt::print(stderr, "error: {}\n", failure.what());
-    return 1;
+  const auto check_outputs = [&] {
+    if (given.given.count("trace") > 0) check_writable(given.given["trace"].as<std::string>());
+  };
+  if (given.given.count("records") > 0) {
+    refuse_launchers("validate --records");
+    const Scenario scenario = load(given);
+    check_outputs();
+    return tell(scenario, given, read_and_compare(scenario, given.given["records"].as<std::string>(), tolerance));
   }
-  if (given.given.count("trace") > 0) {
-    const auto path = given.given["trace"].as<std::string>();
-    write_file(path, validation_trace(validation));
-    if (!given.quiet) fmt::print(stderr, "timelines written to {}\n", path);
-  }
-  fmt::print("{}", given.json ? validation_json(scenario, validation) : validation_text(validation));
-  return validation.agrees() ? 0 : 1;
+  return run_seated("validate", given, [&](JoinedRank* rank) {
+    const Scenario scenario = load(given);
+    if (rank == nullptr || rank->answers()) check_outputs();
+    const auto validation = run_and_compare(scenario, given, arguments, tolerance, rank);
+    return validation ? tell(scenario, given, *validation) : 0;
+  });
 }
 
 }  // namespace scenarios

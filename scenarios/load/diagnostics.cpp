@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "scenarios/load/utf8.h"
+
 namespace scenarios {
 namespace {
 
@@ -14,14 +16,6 @@ constexpr std::size_t kMessageLimit = 400;  // bytes of a message; longer ones o
 constexpr std::size_t kPrintedFindings = 50;
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-/// Control characters would move the terminal's cursor; tabs stay, for the caret's sake.
-std::string printable(std::string_view text) {
-  std::string result(text);
-  std::ranges::replace_if(
-      result, [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F; }, '?');
-  return result;
-}
 
 std::string limited(std::string_view text) { return printable(shortened(text, kMessageLimit)); }
 

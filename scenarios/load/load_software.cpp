@@ -106,6 +106,7 @@ void read_prices(const Value& map, Diagnostics& diagnostics, SoftwareSpec& price
   read(reader, {"kernel_gap", 0, kMaximumLaunch}, prices.kernel_gap);
   read(reader, {"allocator_overhead", 0, 10}, prices.allocator_overhead);
   read(reader, "defers_frees", prices.defers_frees);
+  read(reader, "single_engine", prices.single_engine);
   read(reader, {"context", 0, kMaximumMemory}, prices.context);
   read(reader, {"communicator", 0, kMaximumMemory}, prices.communicator);
   read_nccl(reader, prices.nccl);

@@ -12,6 +12,8 @@
 #include <span>
 #include <sstream>
 
+#include "scenarios/load/utf8.h"
+
 namespace scenarios {
 
 struct Value::Node {
@@ -225,24 +227,6 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
   std::size_t values_ = 0;
 };
-
-/// Length of the UTF-8 character at the start of `text`, 0 when it is none. Table 3-7 of the Unicode standard.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [text](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xC2 && first <= 0xDF ? 2 : first >= 0xE0 && first <= 0xEF ? 3 : 4;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  }
-  return length;
-}
 
 /// What is wrong with the bytes themselves, before any YAML.
 std::optional<Refused> text_defect(std::string_view text) {

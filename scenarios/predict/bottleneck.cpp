@@ -4,6 +4,7 @@
 
 #include "scenarios/predict/advice.h"
 #include "scenarios/predict/prediction.h"
+#include "strategies/transformer/parameters.h"
 
 namespace scenarios {
 namespace {
@@ -16,7 +17,8 @@ std::int64_t model_state_bytes(const Scenario& scenario) {
   const bool wide = scenario.training.precision == hw_models::DType::kFp32;
   const double gradient = hw_models::info(scenario.software.implementation.gradient).bytes;
   const bool master = scenario.software.implementation.keeps_master(scenario.training.precision);
-  return static_cast<std::int64_t>(parameters * ((wide ? 4 : 2) + gradient + (master ? 12 : 8)));
+  const auto optimizer = static_cast<double>(strategies::state_bytes(scenario.training.optimizer, master));
+  return static_cast<std::int64_t>(parameters * ((wide ? 4 : 2) + gradient + optimizer));
 }
 
 std::string days_text(double days) {

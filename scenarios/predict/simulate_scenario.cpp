@@ -19,9 +19,9 @@ namespace {
 constexpr std::string_view kAdvice =
     "check micro_batch, global_batch, sequence_length and the rates of the GPU, the node and the input";
 
-/// Which lanes share an engine, by the stack's backend; nullopt: every lane runs by itself, as on a GPU.
+/// Which lanes share an engine; nullopt: every lane runs by itself, as on a GPU.
 std::optional<strategies::LaneEngines> shared_engines(const SoftwareStack& software) {
-  if (software.implementation.name == "trainyard-cpu") return executor::cpu::kLaneEngines;
+  if (software.prices.single_engine) return executor::cpu::kLaneEngines;
   return std::nullopt;
 }
 

@@ -25,41 +25,53 @@ bool written_through(const std::filesystem::path& path) {
          !std::filesystem::is_directory(status);
 }
 
+/// Opens `path` and writes; errno says why it is false.
+bool put(const std::filesystem::path& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary);
+  if (!file) return false;
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  file.close();
+  return static_cast<bool>(file);
+}
+
+/// Writes the temporary file; none is left when that fails.
+std::filesystem::path put_temporary(const std::filesystem::path& path, std::string_view content) {
+  const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
+  if (put(temporary, content)) return temporary;
+  const std::string reason = std::strerror(errno);
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  refuse(path, reason);
+}
+
 }  // namespace
 
 void check_writable(const std::filesystem::path& path) {
   if (path.empty()) refuse("''", "the name is empty");
+  if (written_through(path)) {
+    const bool refused = ::access(path.c_str(), W_OK) != 0 && errno != ENOENT;  // a link may lead to a new file
+    if (refused) refuse(path, std::strerror(errno));
+    return;
+  }
   std::error_code problem;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (!std::filesystem::is_directory(folder, problem)) refuse(path, "the folder does not exist");
   if (std::filesystem::is_directory(path, problem)) refuse(path, "it is a directory");
-  if (::access(folder.c_str(), W_OK) != 0) refuse(path, std::strerror(errno));
+  std::filesystem::remove(put_temporary(path, ""), problem);
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
   if (path.empty()) refuse("''", "the name is empty");
   if (written_through(path)) {
-    std::ofstream file(path, std::ios::binary);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    file.close();
-    if (!file) refuse(path, std::strerror(errno));
+    if (!put(path, content)) refuse(path, std::strerror(errno));
     return;
   }
-  const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
-  const auto fail = [&] {
-    const std::string reason = std::strerror(errno);
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    refuse(path, reason);
-  };
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    if (!file) fail();
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    file.close();
-    if (!file) fail();
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail();
+  const std::filesystem::path temporary = put_temporary(path, content);
+  if (std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const std::string reason = std::strerror(errno);
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  refuse(path, reason);
 }
 
 }  // namespace scenarios

@@ -9,6 +9,7 @@
 
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/load/read_file.h"
+#include "scenarios/load/utf8.h"
 #include "strategies/program/fingerprint.h"
 
 namespace scenarios {
@@ -49,8 +50,8 @@ class Parser {
   }
 
   [[noreturn]] void fail(std::string_view line, std::string_view problem, std::string_view advice) const {
-    throw InputError(
-        fmt::format("{}:{}: error: {}\n   {}\n  {}\n", file_, number_, problem, shortened(line, 100), advice));
+    throw InputError(fmt::format("{}:{}: error: {}\n   {}\n  {}\n", file_, number_, problem,
+                                 printable(shortened(line, 100)), advice));
   }
 
   strategies::OperationRecord record(std::string_view line) const {

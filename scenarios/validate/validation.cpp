@@ -58,7 +58,11 @@ Validation validate(Prediction prediction, const std::vector<strategies::Operati
   return result;
 }
 
-Validation validate(Prediction prediction, const Execution& execution, double processor_s, double tolerance) {
+Validation validate(Prediction prediction, const Execution& execution, double tolerance) {
+  double processor_s = 0;
+  for (const executor::RankSummary& rank : execution.result.ranks) {
+    processor_s += 1e-9 * static_cast<double>(rank.processor_ns);
+  }
   const double kernels = kernel_seconds(prediction, execution.result.records);
   Validation result = validate(std::move(prediction), execution.result.records, tolerance);
   if (kernels > 0) result.core_share = std::min(1.0, processor_s / kernels);

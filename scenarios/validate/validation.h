@@ -40,8 +40,8 @@ struct Validation {
 /// Predicts every rank of the scenario by itself.
 Prediction predict_ranks(const Scenario& scenario);
 
-/// A run on this machine: of the same scenario, with records. `processor_s`: what its ranks used.
-Validation validate(Prediction prediction, const Execution& execution, double processor_s, double tolerance);
+/// A run of the same scenario, with records.
+Validation validate(Prediction prediction, const Execution& execution, double tolerance);
 /// Records of a run elsewhere.
 Validation validate(Prediction prediction, const std::vector<strategies::OperationRecord>& records, double tolerance);
 

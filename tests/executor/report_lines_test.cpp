@@ -54,7 +54,12 @@ TEST_F(TwoRanks, HashesDecideWhetherReplicasAgree) {
     for (const std::uint64_t hash : {std::uint64_t{~0ULL}, other}) {
       ReportWriter writer([&](int, std::string_view line) { read_report(rank, line, collector); });
       EXPECT_FALSE(collector.complete());
-      writer.finished({.weights_hash = hash, .peak_bytes = 7, .workspace_bytes = 8}, {});
+      writer.finished({.weights_hash = hash,
+                       .peak_bytes = 7,
+                       .workspace_bytes = 8,
+                       .processor_ns = std::int64_t{9} << 40,
+                       .crowded = rank == 1},
+                      {});
       ++rank;
     }
     EXPECT_TRUE(collector.complete());
@@ -62,6 +67,9 @@ TEST_F(TwoRanks, HashesDecideWhetherReplicasAgree) {
     EXPECT_EQ(result.replicas_identical, other == ~0ULL);
     EXPECT_EQ(result.ranks[1].peak_bytes, 7);
     EXPECT_EQ(result.ranks[1].workspace_bytes, 8);
+    EXPECT_EQ(result.ranks[1].processor_ns, std::int64_t{9} << 40);
+    EXPECT_FALSE(result.ranks[0].crowded);
+    EXPECT_TRUE(result.ranks[1].crowded);
   }
 }
 

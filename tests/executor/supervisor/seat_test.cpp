@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 
 namespace executor {
 namespace {
@@ -49,6 +50,18 @@ TEST(Seat, EveryLauncherIsKnown) {
     EXPECT_EQ(seat->local_rank, 1);
     EXPECT_EQ(seat->master, (MasterAddress{"node7", 2950}));
     EXPECT_THAT(seat->sockets, ::testing::IsEmpty());
+  }
+}
+
+// At MASTER_PORT torchrun's own agent listens then.
+TEST(Seat, TheAgentsPortIsLeftAlone) {
+  std::map<std::string, std::string> variables{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node7"}};
+  const std::tuple<std::string, std::string, int> cases[] = {
+      {"True", "29500", 29501}, {"True", "65535", 65534}, {"False", "29500", 29500}};
+  for (const auto& [store, port, expected] : cases) {
+    variables["TORCHELASTIC_USE_AGENT_STORE"] = store;
+    variables["MASTER_PORT"] = port;
+    EXPECT_EQ(find_seat(of(variables))->master, (MasterAddress{"node7", expected})) << store << " " << port;
   }
 }
 

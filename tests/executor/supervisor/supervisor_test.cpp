@@ -24,6 +24,18 @@ using ::testing::MatchesRegex;
 
 // ---- The worker: this very program with other arguments ---------------------------------------------------------
 
+/// Stops this process; a child of it lets it go on.
+void pause_briefly() {
+  const pid_t self = ::getpid();
+  if (::fork() == 0) {
+    std::this_thread::sleep_for(milliseconds(100));
+    ::kill(self, SIGCONT);
+    ::_exit(0);
+  }
+  ::raise(SIGSTOP);
+  ::wait(nullptr);
+}
+
 // All-reduces step by step; ends after step TRAINYARD_TEST_STEPS, in the manner of TRAINYARD_TEST_END.
 TEST(Worker, DISABLED_AllReduces) {
   const auto seat = find_seat([](const char* name) -> const char* { return std::getenv(name); });
@@ -41,6 +53,8 @@ TEST(Worker, DISABLED_AllReduces) {
       if (step == 2 && seat->rank == 1) {
         if (end == "kill") ::raise(SIGKILL);
         if (end == "stop") ::raise(SIGSTOP);
+        if (end == "sleep") ::sleep(1000);
+        if (end == "pause") pause_briefly();
         if (end == "exit") ::_exit(7);
         if (end == "word") reporter.failed(std::runtime_error("tired")), ::sleep(1000);
         if (end == "throw") throw std::runtime_error("the disk\nis full");
@@ -110,7 +124,8 @@ TEST(Supervisor, NamesTheRankThatEndedTheRun) {
       {"kill", "rank 1 was killed by signal 9 (Killed) after step 2", SIGKILL},
       {"exit", "rank 1 ended with exit code 7 after step 2", 0},
       {"throw", "rank 1 ended with exit code 1 after step 2: the disk is full", 0},
-      {"stop",
+      {"stop", "rank 1 was stopped by signal 19 (Stopped (signal)) after step 2", SIGSTOP},
+      {"sleep",
        "rank 1 failed the others after step 2: rank .* in all-reduce .*rank 1, which has shown no sign of life.*", 0},
   };
   for (const Case& c : cases) {
@@ -123,6 +138,12 @@ TEST(Supervisor, NamesTheRankThatEndedTheRun) {
         << end.reason;
     expect_no_worker_left(end, 4);
   }
+}
+
+// As Ctrl-Z and fg do.
+TEST(Supervisor, ABriefStopHurtsNobody) {
+  const RunEnd end = supervise_worker(2, "pause").end;
+  EXPECT_EQ(end.exit_code, 0) << end.reason;
 }
 
 // The others learn of it, but don't end: they are killed after the grace.

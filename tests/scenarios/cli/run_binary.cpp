@@ -11,6 +11,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace scenarios {
 namespace {
@@ -35,27 +36,54 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
+/// This process's environment with some variables set, for as long as it lives.
+class EnvironmentBlock {
+ public:
+  explicit EnvironmentBlock(const RunningProgram::Environment& changes) {
+    for (const auto& [name, value] : changes) lines_.push_back(name + "=" + value);
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string line = *entry;
+      if (!changes.contains(line.substr(0, line.find('=')))) lines_.push_back(line);
+    }
+    for (std::string& line : lines_) pointers_.push_back(line.data());
+    pointers_.push_back(nullptr);
+  }
+  char* const* get() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> lines_;
+  std::vector<char*> pointers_;
+};
+
 }  // namespace
 
-RunResult run_binary(const std::vector<std::string>& arguments, const std::string& input) {
-  const ScratchFolder scratch;
-  write_text(scratch.path("in"), input);
+RunningProgram::RunningProgram(std::vector<std::string> command, const Environment& environment,
+                               const std::string& input) {
+  write_text(scratch_.path("in"), input);
   FileActions actions;
   actions.change_folder(TRAINYARD_SOURCE_DIR);
-  actions.open(STDIN_FILENO, scratch.path("in"), O_RDONLY);
-  actions.open(STDOUT_FILENO, scratch.path("out"), O_WRONLY | O_CREAT | O_TRUNC);
-  actions.open(STDERR_FILENO, scratch.path("err"), O_WRONLY | O_CREAT | O_TRUNC);
-  std::vector<std::string> words{"trainyard"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  actions.open(STDIN_FILENO, scratch_.path("in"), O_RDONLY);
+  actions.open(STDOUT_FILENO, scratch_.path("out"), O_WRONLY | O_CREAT | O_TRUNC);
+  actions.open(STDERR_FILENO, scratch_.path("err"), O_WRONLY | O_CREAT | O_TRUNC);
   std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
+  for (std::string& word : command) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  pid_t child = 0;
-  const int problem = posix_spawn(&child, TRAINYARD_BINARY, actions.get(), nullptr, pointers.data(), environ);
-  if (problem != 0) throw std::system_error(problem, std::generic_category(), TRAINYARD_BINARY);
+  EnvironmentBlock block(environment);
+  const int problem = posix_spawnp(&pid_, pointers[0], actions.get(), nullptr, pointers.data(), block.get());
+  if (problem != 0) throw std::system_error(problem, std::generic_category(), command.front());
+}
+
+RunResult RunningProgram::wait() {
   int status = 0;
-  if (waitpid(child, &status, 0) != child) throw std::system_error(errno, std::generic_category(), "waitpid");
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(scratch.path("out")), read_file(scratch.path("err"))};
+  if (waitpid(pid_, &status, 0) != pid_) throw std::system_error(errno, std::generic_category(), "waitpid");
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(scratch_.path("out")),
+          read_file(scratch_.path("err"))};
+}
+
+RunResult run_binary(const std::vector<std::string>& arguments, const std::string& input) {
+  std::vector<std::string> command{TRAINYARD_BINARY};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return RunningProgram(std::move(command), {}, input).wait();
 }
 
 std::vector<std::string> example_files() {

@@ -95,6 +95,15 @@ TEST_F(VerbExecute, TheSeedDecides) {
   EXPECT_NE(loss("3"), loss("4"));
 }
 
+// A run of hours must not end in vain: this one would not end at all.
+TEST_F(VerbExecute, OutputsThatCannotBeWrittenEndItBeforeItBegins) {
+  for (const char* option : {"--csv", "--records-out"}) {
+    const RunResult executed = run({"--steps", "1000000000", option, scratch_.path("none/file.csv")});
+    EXPECT_EQ(executed.exit_code, 2);
+    EXPECT_EQ(executed.error, scratch_.path("none/file.csv") + ": error: cannot write: the folder does not exist\n");
+  }
+}
+
 TEST_F(VerbExecute, BadInputIsExplained) {
   struct Case {
     std::vector<std::string> options;

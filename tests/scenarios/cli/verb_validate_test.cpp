@@ -71,6 +71,23 @@ TEST(VerbValidate, TakesRecordsMadeElsewhereOfTheSameProgramOnly) {
   EXPECT_NE(other.error.find("these are records of another program"), std::string::npos) << other.error;
 }
 
+TEST(VerbValidate, ATraceThatCannotBeWrittenEndsItBeforeItBegins) {
+  const ScratchFolder scratch;
+  const RunResult result = run_with(small("validate"), {"--steps", "1000000", "--trace", scratch.path("none/t.json")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error, scratch.path("none/t.json") + ": error: cannot write: the folder does not exist\n");
+}
+
+TEST(VerbValidate, BinaryRecordsDoNotReachTheTerminal) {
+  const ScratchFolder scratch;
+  const std::string noise = scratch.path("noise.bin");
+  write_text(noise, "\x7f\x1b[2J\x9b\xff\r");
+  const RunResult result = run_with(small("validate"), {"--records", noise});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error,
+            noise + ":1: error: not a file of records\n   ??[2J??\n  trainyard execute --records-out writes one\n");
+}
+
 TEST(VerbValidate, BadInputIsRefused) {
   const struct {
     std::vector<std::string> more;

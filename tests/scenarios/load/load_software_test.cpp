@@ -13,7 +13,8 @@ const std::string kGood =
     "prices: {kernel_launch: 4 us, collective_launch: 20 us, collective_member: 245 us, shard_copy: 3 us, synchronize: "
     "10 us, "
     "step_overhead: 5 ms, kernel_gap: "
-    "1 us, allocator_overhead: 0.1, defers_frees: true, context: 1 GiB, communicator: 300 MB, nccl: 2.20}\n"
+    "1 us, allocator_overhead: 0.1, defers_frees: true, single_engine: true, context: 1 GiB, communicator: 300 MB, "
+    "nccl: 2.20}\n"
     "source: invented\n";
 
 TEST(LoadSoftware, ReadsEveryField) {
@@ -40,6 +41,7 @@ TEST(LoadSoftware, ReadsEveryField) {
   EXPECT_DOUBLE_EQ(stack->prices.kernel_gap.value(), 1e-6);
   EXPECT_DOUBLE_EQ(stack->prices.allocator_overhead, 0.1);
   EXPECT_TRUE(stack->prices.defers_frees);
+  EXPECT_TRUE(stack->prices.single_engine);
   EXPECT_EQ(stack->prices.context.value(), 1LL << 30);
   EXPECT_EQ(stack->prices.communicator.value(), 300'000'000);
   EXPECT_EQ(stack->prices.nccl, 20);

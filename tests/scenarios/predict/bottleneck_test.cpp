@@ -138,6 +138,11 @@ TEST(Bottleneck, StateDependsOnPrecisionAndImplementation) {
   Scenario single = scenario(1);
   single.training.precision = hw_models::DType::kFp32;
   EXPECT_EQ(state(single), 16);  // weights, gradients and two moments
+  single.training.optimizer = hw_models::OptimizerKind::kSgd;
+  EXPECT_EQ(state(single), 8);  // weights and gradients
+  mixed.software.implementation.master_weights = true;
+  mixed.training.optimizer = hw_models::OptimizerKind::kSgd;
+  EXPECT_EQ(state(mixed), 8);  // and the master copy
 }
 
 TEST(Bottleneck, LongTimesInYears) {

@@ -42,6 +42,26 @@ std::string refusal(const Scenario& scenario) {
   return "";
 }
 
+/// Two replicas whose stack may reduce gradients while it computes.
+std::int64_t overlapping_step_ns(const std::string& software) {
+  const std::string text =
+      "model: {base: tiny-cpu, layers: 2}\n"
+      "training: {sequence_length: 64, global_batch: 4, precision: fp32}\n"
+      "cluster: {node: cpu-box, nodes: 1}\n"
+      "plan: {data: 2}\nsoftware: " +
+      software;
+  return predict(load_scenario_text(text, "overlap.yaml", ".", Catalog())).result.step_ns;
+}
+
+// What a stack is called decides nothing.
+TEST(SharedEngine, IsAFlagOfTheStack) {
+  const std::string base = "{base: trainyard-cpu, implementation: {overlap_gradient_reduce: true}";
+  const std::int64_t shared = overlapping_step_ns(base + "}");
+  EXPECT_EQ(overlapping_step_ns(base + ", name: renamed}"), shared);
+  EXPECT_EQ(overlapping_step_ns(base + ", prices: {single_engine: true}}"), shared);
+  EXPECT_LT(overlapping_step_ns(base + ", prices: {single_engine: false}}"), shared);
+}
+
 TEST(CheckScale, SlowButCountable) {
   const Prediction prediction = predict(slow_scenario(64, 2));
   EXPECT_GT(prediction.step.time_s, 1e5);

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/load/diagnostics.h"
@@ -66,6 +67,32 @@ TEST(WriteFile, WritesThroughLinksAndDevices) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"link", "target"}));
   write_file("/dev/null", "x");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(WriteFile, IsCheckedWithoutATrace) {
+  const ScratchFolder folder;
+  write_file(folder.path("old"), "kept");
+  std::filesystem::create_symlink("nowhere", folder.path("link"));
+  for (const char* good : {"old", "new", "link"}) check_writable(folder.path(good));
+  check_writable("/dev/null");
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"link", "old"}));
+  EXPECT_EQ(read_file(folder.path("old")), "kept");
+  const std::pair<std::string, std::string> bad[] = {
+      {"", "the name is empty"},
+      {folder.path(""), "it is a directory"},
+      {folder.path("missing/f"), "the folder does not exist"},
+      {folder.path("old/f"), "the folder does not exist"},
+      {folder.path(std::string(300, 'x')), "File name too long"},
+      {"/proc/f", ""},  // even root creates nothing there
+  };
+  for (const auto& [path, reason] : bad) {
+    try {
+      check_writable(path);
+      ADD_FAILURE() << "accepted: " << path;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("error: cannot write: " + reason), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(WriteFile, EmptyName) {

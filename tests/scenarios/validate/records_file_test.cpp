@@ -38,6 +38,10 @@ TEST(RecordsFile, DefectsAreNamedWithTheirLine) {
   } cases[] = {
       {"", "run.csv:1: error: not a file of records"},
       {"hello\n", "run.csv:1: error: not a file of records"},
+      {"\x7f"
+       "ELF\x1b[2J\xff" +
+           std::string(200, 'x') + "\n",
+       "run.csv:1: error: not a file of records\n   ?ELF?[2J?" + std::string(91, 'x') + "...\n"},
       {"fingerprint,00\n", "run.csv:1: error: these are records of another program"},
       {head().substr(0, head().find('\n') + 1) + "a,b\n", "run.csv:2: error: the columns are others"},
       {head() + "0,0,0,0,5,17,x\n0,0,0,zero,5,17,x\n", "run.csv:4: error: a record is six whole numbers"},
