@@ -33,7 +33,7 @@ constexpr std::chrono::minutes kDeadline{5};                  // for a byte to m
 void check_backend(const Scenario& scenario, const strategies::Program& program) {
   if (scenario.cluster.mixed()) {
     refuse(scenario, "a cluster of several kinds of nodes cannot be executed on one machine",
-           "name one node: --set 'cluster={node: cpu-node, gpus: 2}', or use simulate");
+           "name one kind of node, e.g. cluster: {node: cpu-box}, or use simulate");
   }
   if (const auto refusal = executor::cpu::refuse_model(scenario.model, scenario.plan)) {
     refuse(scenario, refusal->problem, refusal->advice);

@@ -36,7 +36,7 @@ bool sizes_a_list(const Value& root, const std::string& key, const Override& ove
   const std::optional<Value> cluster = entry_of(root, "cluster");
   const std::optional<Value> nodes = cluster ? entry_of(*cluster, "nodes") : std::nullopt;
   if (!nodes || nodes->kind() != Value::Kind::kList) return false;
-  const Place place{0, 0, diagnostics.add_override(fmt::format("--set {}={}", override.path, override.value))};
+  const Place place{0, 0, diagnostics.add_override(fmt::format("--set {}={}", key, override.value))};
   diagnostics.error(place, "the scenario lists several kinds of nodes: one number does not say how many of each",
                     "write the whole list, e.g. --set 'cluster.nodes=[{node: dgx-h100, count: 4}]'");
   return true;

@@ -93,7 +93,7 @@ std::string heaviest_stage(const MemoryPrediction& memory) {
 
 /// Of a mixed cluster: which GPUs wait for which, and what helps; empty where none waits.
 std::string waiting_text(const StepPrediction& step) {
-  constexpr double kNoticed = 0.02;
+  constexpr double kNoticed = 0.05;  // less, and one layer more or less would turn it round
   if (step.gpu_kinds.size() < 2) return "";
   const auto& [idle, busy] = std::ranges::minmax_element(step.gpu_kinds, std::greater<>(), &GpuKindStep::waits);
   if (idle->waits - busy->waits < kNoticed) return "";
