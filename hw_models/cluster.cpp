@@ -4,6 +4,7 @@
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/filtered_graph.hpp>
+#include <boost/property_map/function_property_map.hpp>
 #include <boost/property_map/property_map.hpp>
 #include <limits>
 #include <stdexcept>
@@ -45,10 +46,7 @@ class LinkList {
     if (number_.spines == 0) return;
     std::vector<BytesPerSecond> pods(static_cast<std::size_t>(number_.spines));
     for (int leaf = 0; leaf < number_.leaves; ++leaf) {
-      const int first_node = leaf / number_.leaves_per_unit * number_.nodes_per_unit;
-      const int nodes = std::min(number_.nodes_per_unit, number_.nodes - first_node);
-      const double downlinks = static_cast<double>(nodes) * number_.nics / number_.leaves_per_unit;
-      const BytesPerSecond uplinks = spec_.node.nic_bandwidth * (downlinks / spec_.fabric.oversubscription);
+      const BytesPerSecond uplinks = uplinks_of(leaf);
       const int pod = number_.pod_of_leaf(leaf);
       const double left = intact(spec_.thin_link, ThinLink::At::kLeaf, leaf);  // of the first plane
       add(number_.leaf(leaf), number_.spine(pod), LinkClass::kUplink, uplinks * (1 - (1 - left) / spec_.fabric.planes),
@@ -62,20 +60,39 @@ class LinkList {
     }
   }
 
+  /// Pool by pool, from the NICs of its nodes in the leaf's unit.
+  BytesPerSecond uplinks_of(int leaf) const {
+    const int first = leaf / number_.leaves_per_unit * number_.nodes_per_unit;
+    const int end = std::min(first + number_.nodes_per_unit, number_.nodes);
+    BytesPerSecond sum{};
+    for (std::size_t i = 0; i < number_.pools(); ++i) {
+      const PoolNumbering& pool = number_.pool(i);
+      const int nodes = std::min(end, pool.first_node + pool.nodes) - std::max(first, pool.first_node);
+      if (nodes <= 0) continue;
+      const bool rails = number_.leaves_per_unit > 1;
+      const int nics = !rails ? pool.nics : leaf % number_.leaves_per_unit < pool.nics ? 1 : 0;
+      const double downlinks = static_cast<double>(nodes) * nics;
+      sum += spec_.node_of_pool(i).nic_bandwidth * (downlinks / spec_.fabric.oversubscription);
+    }
+    return sum;
+  }
+
   void add_node(int node) {
-    add_scale_up(node);
-    add_pcie(node);
+    const NodeSpec& spec = spec_.node_of_pool(number_.pool_of_node(node));
+    add_scale_up(node, spec);
+    add_pcie(node, spec);
     if (number_.leaves == 0) return;
     const Seconds port_latency = (spec_.fabric.endpoint_latency + spec_.fabric.switch_latency) / 2;
     const double left = intact(spec_.thin_link, ThinLink::At::kNode, node);
-    for (int nic = 0; nic < number_.nics; ++nic) {
+    for (int nic = 0; nic < spec.nics; ++nic) {
       add(number_.nic(node, nic), number_.leaf(number_.leaf_of_nic(node, nic)), LinkClass::kNicPort,
-          spec_.node.nic_bandwidth * left, port_latency);
+          spec.nic_bandwidth * left, port_latency);
     }
   }
 
-  void add_scale_up(int node) {
-    const NodeSpec& n = spec_.node;
+  void add_scale_up(int node, const NodeSpec& n) {
+    const bool switches = number_.of_node(node).scale_up_switches > 0;
+    const int first_gpu = number_.first_gpu(node);
     const auto join = [&](int a, int b, BytesPerSecond bandwidth) {
       add(number_.gpu(node, a), number_.gpu(node, b), LinkClass::kScaleUp, bandwidth, n.scale_up_latency);
     };
@@ -83,9 +100,8 @@ class LinkList {
       for (const PairLink& pair : n.links) join(pair.a, pair.b, pair.bandwidth);
     }
     for (int a = 0; a < n.gpus; ++a) {
-      if (number_.scale_up_switches > 0) {
-        const int domain = (node * n.gpus + a) / n.scale_up_domain;
-        add(number_.gpu(node, a), number_.scale_up_switch(domain), LinkClass::kScaleUp, n.scale_up_bandwidth,
+      if (switches) {
+        add(number_.gpu(node, a), number_.scale_up_switch_of(first_gpu + a), LinkClass::kScaleUp, n.scale_up_bandwidth,
             n.scale_up_latency / 2);
       }
       if (n.scale_up == ScaleUpKind::kPairs && a % 2 == 0) join(a, a + 1, n.pair_bandwidth);
@@ -94,22 +110,24 @@ class LinkList {
     }
   }
 
-  void add_pcie(int node) {
-    const BytesPerSecond slot = spec_.node.pcie_bandwidth;
-    const Seconds hop = spec_.node.pcie_latency;
-    for (int gpu = 0; gpu < number_.gpus_per_node; ++gpu) {
-      add(number_.gpu(node, gpu), number_.pcie_switch(node, number_.switch_of_gpu(gpu)), LinkClass::kPcie, slot, hop);
+  void add_pcie(int node, const NodeSpec& n) {
+    const PoolNumbering& pool = number_.of_node(node);
+    const auto join = [&](DeviceId device, DeviceId towards) {
+      add(device, towards, LinkClass::kPcie, n.pcie_bandwidth, n.pcie_latency);
+    };
+    for (int gpu = 0; gpu < pool.gpus; ++gpu) {
+      join(number_.gpu(node, gpu), number_.pcie_switch(node, pool.switch_of_gpu(gpu)));
     }
-    for (int nic = 0; nic < number_.nics; ++nic) {
-      add(number_.nic(node, nic), number_.pcie_switch(node, number_.switch_of_nic(nic)), LinkClass::kPcie, slot, hop);
+    for (int nic = 0; nic < pool.nics; ++nic) {
+      join(number_.nic(node, nic), number_.pcie_switch(node, pool.switch_of_nic(nic)));
     }
-    for (int pcie = 0; pcie < number_.pcie_switches; ++pcie) {
-      add(number_.pcie_switch(node, pcie), number_.host(node, number_.host_of_switch(pcie)), LinkClass::kPcie, slot,
-          hop);
+    for (int pcie = 0; pcie < pool.pcie_switches; ++pcie) {
+      join(number_.pcie_switch(node, pcie), number_.host(node, pool.host_of_switch(pcie)));
     }
-    for (int a = 0; a < number_.hosts; ++a) {
-      for (int b = a + 1; b < number_.hosts; ++b) {
-        add(number_.host(node, a), number_.host(node, b), LinkClass::kHostBridge, host_link_bandwidth(spec_.node), hop);
+    for (int a = 0; a < pool.hosts; ++a) {
+      for (int b = a + 1; b < pool.hosts; ++b) {
+        add(number_.host(node, a), number_.host(node, b), LinkClass::kHostBridge, host_link_bandwidth(n),
+            n.pcie_latency);
       }
     }
   }
@@ -132,8 +150,8 @@ Csr make_graph(const std::vector<Link>& links, std::uint32_t devices) {
   return Csr(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), cables.begin(), devices);
 }
 
-/// Keeps the PCIe tree of node 0 (its devices carry the lowest numbers).
-struct InsideFirstNode {
+/// Keeps the PCIe trees: no link of theirs leaves a node.
+struct InsideNodes {
   const Csr* graph = nullptr;
   const std::vector<Link>* links = nullptr;
   bool operator()(const Csr::edge_descriptor& edge) const {
@@ -151,22 +169,27 @@ struct Cluster::Graph {
         nics(spec, number),
         links(LinkList(spec, number).take()),
         csr(make_graph(links, number.devices())) {
-    for (int gpu = 0; gpu < number.gpus_per_node; ++gpu) towards_gpu.push_back(search_from(gpu));
+    for (std::size_t i = 0; i < number.pools(); ++i) {
+      std::vector<std::vector<std::uint32_t>>& of_pool = towards_gpu.emplace_back();
+      for (int local = 0; local < number.pool(i).gpus; ++local) of_pool.push_back(search_from(number.pool(i), local));
+    }
   }
 
-  /// Breadth-first over the PCIe tree of node 0 from one of its GPUs: for every device the next one towards that GPU.
-  std::vector<std::uint32_t> search_from(int gpu) const {
+  /// Breadth-first over the PCIe tree of a pool's first node from one of its GPUs: for every device of the node the
+  /// next one towards that GPU.
+  std::vector<std::uint32_t> search_from(const PoolNumbering& pool, int local) const {
     using boost::make_iterator_property_map;
-    const std::uint32_t size = number.devices_per_node();
-    std::vector<std::uint32_t> next(size, kNoLink);
-    std::vector<boost::default_color_type> color(size, boost::white_color);
-    const boost::filtered_graph<Csr, InsideFirstNode> tree(csr, InsideFirstNode{&csr, &links});
-    const auto index = boost::get(boost::vertex_index, csr);
+    std::vector<std::uint32_t> next(pool.devices_per_node(), kNoLink);
+    std::vector<boost::default_color_type> color(next.size(), boost::white_color);
+    const boost::filtered_graph<Csr, InsideNodes> trees(csr, InsideNodes{&csr, &links});
+    const auto index = boost::make_function_property_map<std::uint32_t>(
+        [first = pool.first_device](std::uint32_t device) { return device - first; });
     boost::queue<std::uint32_t> queue;
     const auto recorder =
         boost::record_predecessors(make_iterator_property_map(next.begin(), index), boost::on_tree_edge());
-    boost::breadth_first_visit(tree, number.gpu(0, gpu).value, queue, boost::make_bfs_visitor(recorder),
-                               make_iterator_property_map(color.begin(), index));
+    boost::breadth_first_visit(trees, number.gpu(pool.first_node, local).value, queue,
+                               boost::make_bfs_visitor(recorder), make_iterator_property_map(color.begin(), index));
+    for (std::uint32_t& device : next) device -= device == kNoLink ? 0 : pool.first_device;
     return next;
   }
 
@@ -176,11 +199,12 @@ struct Cluster::Graph {
     return LinkId{csr[edge].link};
   }
 
-  /// From any device of `node` down to one of the node's GPUs, over PCIe. Every node is a copy of node 0.
-  void append_to_gpu(int node, std::uint32_t local_from, int local_gpu, std::vector<LinkId>& route) const {
+  /// From any device of `node` down to one of the node's GPUs, over PCIe. All nodes of a pool are copies.
+  void append_to_gpu(int node, DeviceId from, int local_gpu, std::vector<LinkId>& route) const {
     const std::uint32_t base = number.gpu(node, 0).value;
-    const std::vector<std::uint32_t>& next = towards_gpu[static_cast<std::size_t>(local_gpu)];
-    for (std::uint32_t at = local_from; next[at] != kNoLink; at = next[at]) {
+    const std::vector<std::uint32_t>& next =
+        towards_gpu[number.pool_of_node(node)][static_cast<std::size_t>(local_gpu)];
+    for (std::uint32_t at = from.value - base; next[at] != kNoLink; at = next[at]) {
       route.push_back(between(DeviceId{base + at}, DeviceId{base + next[at]}));
     }
   }
@@ -202,16 +226,17 @@ struct Cluster::Graph {
   }
 
   bool joined_by_scale_up(int from, int to) const {
-    const NodeSpec& node = spec.node;
+    const NodeSpec& node = spec.node_of_pool(number.pool_of_gpu(from));
+    const int a = number.local_of(from), b = number.local_of(to);
     switch (node.scale_up) {
       case ScaleUpKind::kSwitch:
-        return from / node.scale_up_domain == to / node.scale_up_domain;
+        return number.domain_of(from) == number.domain_of(to);
       case ScaleUpKind::kMesh:
-        return from / node.gpus == to / node.gpus;
+        return number.node_of(from) == number.node_of(to);
       case ScaleUpKind::kPairs:
-        return from / 2 == to / 2;
+        return number.node_of(from) == number.node_of(to) && a / 2 == b / 2;
       case ScaleUpKind::kLinks:
-        return from / node.gpus == to / node.gpus && link_between(node, from % node.gpus, to % node.gpus) != nullptr;
+        return number.node_of(from) == number.node_of(to) && link_between(node, a, b) != nullptr;
       case ScaleUpKind::kNone:
         break;
     }
@@ -223,7 +248,8 @@ struct Cluster::Graph {
   NicAssignment nics;
   std::vector<Link> links;
   Csr csr;
-  std::vector<std::vector<std::uint32_t>> towards_gpu;  // [local GPU][local device] -> next local device
+  // [pool][local GPU][local device] -> next local device
+  std::vector<std::vector<std::vector<std::uint32_t>>> towards_gpu;
 };
 
 Cluster::Cluster(const ClusterSpec& spec) {
@@ -234,11 +260,14 @@ Cluster::~Cluster() = default;
 Cluster::Cluster(Cluster&&) noexcept = default;
 
 const ClusterSpec& Cluster::spec() const { return graph_->spec; }
-int Cluster::gpus() const { return graph_->spec.nodes * graph_->spec.node.gpus; }
-int Cluster::node_of(int gpu) const { return gpu / graph_->spec.node.gpus; }
-int Cluster::domain_of(int gpu) const { return gpu / domain_size(graph_->spec.node); }
+int Cluster::gpus() const { return graph_->number.gpus; }
+int Cluster::node_of(int gpu) const { return graph_->number.node_of(gpu); }
+int Cluster::pool_of(int gpu) const { return static_cast<int>(graph_->number.pool_of_gpu(gpu)); }
+int Cluster::local_of(int gpu) const { return graph_->number.local_of(gpu); }
+int Cluster::domain_of(int gpu) const { return graph_->number.domain_of(gpu); }
+int Cluster::nic_stride() const { return graph_->number.nics; }
 
-DeviceId Cluster::gpu(int gpu) const { return graph_->number.gpu(node_of(gpu), gpu % graph_->spec.node.gpus); }
+DeviceId Cluster::gpu(int gpu) const { return graph_->number.gpu(node_of(gpu), local_of(gpu)); }
 DeviceKind Cluster::kind(DeviceId device) const { return graph_->number.kind(device); }
 std::string Cluster::name(DeviceId device) const { return graph_->number.name(device); }
 std::size_t Cluster::devices() const { return boost::num_vertices(graph_->csr); }
@@ -248,9 +277,8 @@ const Link& Cluster::link(LinkId link) const { return graph_->links.at(link.valu
 NicSet Cluster::nics_of(int gpu) const { return graph_->nics.of(gpu); }
 
 int Cluster::nic_of(int gpu) const {
-  const NodeSpec& node = graph_->spec.node;
-  if (node.nics == 0) return -1;
-  return node_of(gpu) * node.nics + nics_of(gpu).first();
+  if (node_spec(gpu).nics == 0) return -1;
+  return node_of(gpu) * nic_stride() + nics_of(gpu).first();
 }
 
 std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
@@ -260,31 +288,32 @@ std::vector<LinkId> Cluster::route(int from_gpu, int to_gpu) const {
   std::vector<LinkId> route;
   if (from_gpu == to_gpu) return route;
   const Graph& g = *graph_;
+  const NodeSpec& node = node_spec(from_gpu);
   if (g.joined_by_scale_up(from_gpu, to_gpu)) {
-    if (g.spec.node.scale_up != ScaleUpKind::kSwitch) return {g.between(gpu(from_gpu), gpu(to_gpu))};
-    const DeviceId crossbar = g.number.scale_up_switch(domain_of(from_gpu));
+    if (node.scale_up != ScaleUpKind::kSwitch) return {g.between(gpu(from_gpu), gpu(to_gpu))};
+    const DeviceId crossbar = g.number.scale_up_switch_of(from_gpu);
     return {g.between(gpu(from_gpu), crossbar), g.between(gpu(to_gpu), crossbar)};
   }
   const int from_node = node_of(from_gpu);
   const int to_node = node_of(to_gpu);
-  const int from_local = from_gpu % g.spec.node.gpus;
-  const int to_local = to_gpu % g.spec.node.gpus;
+  const int from_local = local_of(from_gpu);
+  const int to_local = local_of(to_gpu);
   if (from_node == to_node) {
-    const bool linked = g.spec.node.scale_up == ScaleUpKind::kLinks;
-    if (const int relay = linked ? relay_between(g.spec.node, from_local, to_local) : -1; relay >= 0) {
+    const bool linked = node.scale_up == ScaleUpKind::kLinks;
+    if (const int relay = linked ? relay_between(node, from_local, to_local) : -1; relay >= 0) {
       const DeviceId through = g.number.gpu(from_node, relay);
       return {g.between(gpu(from_gpu), through), g.between(through, gpu(to_gpu))};
     }
-    g.append_to_gpu(to_node, static_cast<std::uint32_t>(from_local), to_local, route);
+    g.append_to_gpu(to_node, gpu(from_gpu), to_local, route);
     return route;
   }
   const int from_nic = nics_of(from_gpu).first();
   const int to_nic = nics_of(to_gpu).first();
-  g.append_to_gpu(from_node, g.number.nic(0, from_nic).value, from_local, route);
+  g.append_to_gpu(from_node, g.number.nic(from_node, from_nic), from_local, route);
   std::reverse(route.begin(), route.end());
   g.append_through_fabric(g.number.nic(from_node, from_nic), g.number.leaf_of_nic(from_node, from_nic),
                           g.number.nic(to_node, to_nic), g.number.leaf_of_nic(to_node, to_nic), route);
-  g.append_to_gpu(to_node, g.number.nic(0, to_nic).value, to_local, route);
+  g.append_to_gpu(to_node, g.number.nic(to_node, to_nic), to_local, route);
   return route;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hw_models/fabric.h"
+#include "hw_models/gpu.h"
 #include "hw_models/node.h"
 #include "hw_models/units.h"
 
@@ -59,14 +60,38 @@ inline double intact(const std::optional<ThinLink>& thin, ThinLink::At at, int i
   return thin && thin->at == at && thin->index == index ? thin->factor : 1;
 }
 
-struct ClusterSpec {
+/// Nodes of one kind, numbered one after the other.
+struct NodePool {
   NodeSpec node;
+  GpuSpec gpu;
   int nodes = 1;
+};
+
+struct ClusterSpec {
+  NodeSpec node;  ///< of every node; of a mixed cluster's first pool
+  int nodes = 1;  ///< in all
   FabricSpec fabric;
   std::vector<DeadNic> dead_nics{};
   std::map<int, int> chosen_nics{};  ///< global GPU -> the NIC of its node that it uses instead of those nearest to it
   std::optional<ThinLink> thin_link{};
+  /// A mixed cluster: its nodes and GPUs are numbered pool by pool. Empty: all nodes are alike.
+  std::vector<NodePool> pools{};
+
+  bool mixed() const { return !pools.empty(); }
+  std::size_t pool_count() const { return mixed() ? pools.size() : 1; }
+  const NodeSpec& node_of_pool(std::size_t pool) const { return mixed() ? pools[pool].node : node; }
+  int nodes_of_pool(std::size_t pool) const { return mixed() ? pools[pool].nodes : nodes; }
+  const NodeSpec& node_at(int index) const;
+  int gpus() const;
+  int first_gpu(int node_index) const;  ///< of the cluster: that of this node with the lowest number
 };
+
+/// At least one pool.
+ClusterSpec mixed_cluster(std::vector<NodePool> pools, FabricSpec fabric);
+/// The first pool of a mixed cluster whose GPUs are of the kind of `pool`'s.
+std::size_t first_of_kind(const ClusterSpec& cluster, std::size_t pool);
+/// nullopt where nodes differ in it.
+std::optional<int> gpus_of_every_node(const ClusterSpec& cluster);
 
 class Cluster {
  public:
@@ -76,8 +101,11 @@ class Cluster {
   Cluster(Cluster&&) noexcept;
 
   const ClusterSpec& spec() const;
-  int gpus() const;  ///< global GPU index: node * gpus per node + local index
+  int gpus() const;  ///< global GPU index: node by node, then by local index
   int node_of(int gpu) const;
+  int pool_of(int gpu) const;   ///< index in ClusterSpec::pools; 0 where all nodes are alike
+  int local_of(int gpu) const;  ///< its index inside the node
+  const NodeSpec& node_spec(int gpu) const { return spec().node_of_pool(static_cast<std::size_t>(pool_of(gpu))); }
   /// Index of the domain whose GPUs reach each other without a NIC: the NVLink or xGMI domain, else the node.
   int domain_of(int gpu) const;
   DeviceId gpu(int gpu) const;
@@ -88,8 +116,9 @@ class Cluster {
   const Link& link(LinkId link) const;
   /// NICs that `gpu` uses, by their index inside the node (nic_assignment.h). Several GPUs may share one.
   NicSet nics_of(int gpu) const;
-  /// Global index of the first of them, -1 without NICs.
+  /// Global index of the first of them, -1 without NICs: node * nic_stride() + local index.
   int nic_of(int gpu) const;
+  int nic_stride() const;  ///< NICs of the node that has most
 
   /// Whether a message between them goes over NICs: to another node and another domain.
   bool leaves_domain(int from_gpu, int to_gpu) const {

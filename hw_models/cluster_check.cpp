@@ -145,13 +145,16 @@ void check_nics(const ClusterSpec& spec) {
   for (const DeadNic& dead : spec.dead_nics) {
     require(dead.node >= 0 && dead.node < spec.nodes, "dead_nics",
             fmt::format("node {} is not one of {}", dead.node, spec.nodes));
-    require(dead.nic >= 0 && dead.nic < spec.node.nics, "dead_nics",
-            fmt::format("NIC {} is not one of the {} of node {}", dead.nic, spec.node.nics, dead.node));
+    const int nics = spec.node_at(dead.node).nics;
+    require(dead.nic >= 0 && dead.nic < nics, "dead_nics",
+            fmt::format("NIC {} is not one of the {} of node {}", dead.nic, nics, dead.node));
   }
+  const ClusterNumbering number(spec);
   for (const auto& [gpu, nic] : spec.chosen_nics) {
-    require(gpu >= 0 && gpu / spec.node.gpus < spec.nodes, "chosen_nics", fmt::format("there is no GPU {}", gpu));
-    require(nic >= 0 && nic < spec.node.nics, "chosen_nics",
-            fmt::format("NIC {} of GPU {} is not one of the {} of its node", nic, gpu, spec.node.nics));
+    require(gpu >= 0 && gpu < number.gpus, "chosen_nics", fmt::format("there is no GPU {}", gpu));
+    const int nics = spec.node_at(number.node_of(gpu)).nics;
+    require(nic >= 0 && nic < nics, "chosen_nics",
+            fmt::format("NIC {} of GPU {} is not one of the {} of its node", nic, gpu, nics));
   }
 }
 
@@ -159,9 +162,25 @@ void check_no_node_is_cut_off(const ClusterSpec& spec) {
   std::map<int, std::set<int>> dead_in;
   for (const DeadNic& dead : spec.dead_nics) dead_in[dead.node].insert(dead.nic);
   for (const auto& [node, dead] : dead_in) {
-    require(std::cmp_less(dead.size(), spec.node.nics), "dead_nics",
+    require(std::cmp_less(dead.size(), spec.node_at(node).nics), "dead_nics",
             fmt::format("node {} has no living NIC left to reach the other {}", node, spec.nodes - 1));
   }
+}
+
+/// Of a mixed cluster, what its pools say of each other; each node is checked like any other.
+void check_pools(const ClusterSpec& spec) {
+  std::int64_t nodes = 0;
+  for (const NodePool& pool : spec.pools) {
+    require(pool.nodes >= 1, "pools", fmt::format("{} is not a number of nodes", pool.nodes));
+    nodes += pool.nodes;
+  }
+  require(!spec.mixed() || nodes == spec.nodes, "pools", fmt::format("{} nodes in pools of {}", spec.nodes, nodes));
+}
+
+bool one_domain(const ClusterSpec& spec) {
+  if (spec.pool_count() > 1) return false;
+  const NodeSpec& node = spec.node_of_pool(0);
+  return node.scale_up == ScaleUpKind::kSwitch && spec.gpus() <= node.scale_up_domain;
 }
 
 /// `spec` is sound but for this.
@@ -183,16 +202,22 @@ void check_thin_link(const ClusterSpec& spec, const ThinLink& thin) {
 }  // namespace
 
 void check(const ClusterSpec& spec) {
-  check_node(spec.node);
+  for (std::size_t i = 0; i < spec.pool_count(); ++i) check_node(spec.node_of_pool(i));
   check_fabric(spec.fabric);
   require(spec.nodes >= 1, "nodes", fmt::format("{} is not a number of nodes", spec.nodes));
-  const std::int64_t gpus = std::int64_t{spec.nodes} * spec.node.gpus;
+  check_pools(spec);
+  std::int64_t gpus = 0;
+  for (std::size_t i = 0; i < spec.pool_count(); ++i) {
+    gpus += std::int64_t{spec.nodes_of_pool(i)} * spec.node_of_pool(i).gpus;
+  }
   require(gpus <= kMaxGpus, "nodes", fmt::format("{} GPUs are more than {}", gpus, kMaxGpus));
   check_nics(spec);
   if (spec.thin_link) check_thin_link(spec, *spec.thin_link);
-  const bool one_domain = spec.node.scale_up == ScaleUpKind::kSwitch && gpus <= spec.node.scale_up_domain;
-  if (spec.nodes == 1 || one_domain) return;
-  require(spec.node.nics > 0, "node.nics", fmt::format("{} nodes cannot reach each other without NICs", spec.nodes));
+  if (spec.nodes == 1 || one_domain(spec)) return;
+  for (std::size_t i = 0; i < spec.pool_count(); ++i) {
+    require(spec.node_of_pool(i).nics > 0, "node.nics",
+            fmt::format("{} nodes cannot reach each other without NICs", spec.nodes));
+  }
   require(spec.fabric.kind != FabricKind::kNone, "fabric.kind",
           fmt::format("{} nodes need a fabric between them", spec.nodes));
   check_no_node_is_cut_off(spec);

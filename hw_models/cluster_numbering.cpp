@@ -33,16 +33,38 @@ int domain_size(const NodeSpec& node) {
   return node.scale_up == ScaleUpKind::kSwitch ? node.scale_up_domain : node.gpus;
 }
 
-ClusterNumbering::ClusterNumbering(const ClusterSpec& spec)
-    : nodes(spec.nodes),
-      gpus_per_node(spec.node.gpus),
-      pcie_switches(pcie_switches_of(spec.node)),
-      hosts(spec.node.numa_domains),
-      nics(spec.node.nics),
-      wiring_(spec.node.wiring),
-      gpus_per_pcie_switch_(spec.node.gpus_per_pcie_switch) {
-  if (spec.node.scale_up == ScaleUpKind::kSwitch && spec.node.scale_up_domain > 1) {
-    scale_up_switches = ceil_divide(nodes * gpus_per_node, spec.node.scale_up_domain);
+PoolNumbering::PoolNumbering(const NodeSpec& node, int nodes_of_pool)
+    : nodes(nodes_of_pool),
+      gpus(node.gpus),
+      pcie_switches(pcie_switches_of(node)),
+      hosts(node.numa_domains),
+      nics(node.nics),
+      gpus_per_domain(domain_size(node)),
+      wiring_(node.wiring),
+      gpus_per_pcie_switch_(node.gpus_per_pcie_switch) {
+  if (node.scale_up == ScaleUpKind::kSwitch && node.scale_up_domain > 1) scale_up_switches = domains();
+}
+
+int PoolNumbering::domains() const { return ceil_divide(nodes * gpus, gpus_per_domain); }
+
+PoolNumbering PoolNumbering::followed_by(PoolNumbering next) const {
+  next.first_node = first_node + nodes;
+  next.first_gpu = first_gpu + nodes * gpus;
+  next.first_domain = first_domain + domains();
+  next.first_scale_up_switch = first_scale_up_switch + scale_up_switches;
+  next.first_device = first_device + static_cast<std::uint32_t>(nodes) * devices_per_node();
+  return next;
+}
+
+ClusterNumbering::ClusterNumbering(const ClusterSpec& spec) : nodes(spec.nodes) {
+  for (std::size_t i = 0; i < spec.pool_count(); ++i) {
+    const PoolNumbering pool(spec.node_of_pool(i), spec.nodes_of_pool(i));
+    pools_.push_back(pools_.empty() ? pool : pools_.back().followed_by(pool));
+    gpus += pool.nodes * pool.gpus;
+    nics = std::max(nics, pool.nics);
+    hosts = std::max(hosts, pool.hosts);
+    scale_up_switches += pool.scale_up_switches;
+    devices_of_nodes_ += static_cast<std::uint32_t>(pool.nodes) * pool.devices_per_node();
   }
   if (nics == 0 || spec.fabric.kind == FabricKind::kNone) return;
   nodes_per_unit = spec.fabric.nodes_per_unit;
@@ -53,24 +75,73 @@ ClusterNumbering::ClusterNumbering(const ClusterSpec& spec)
   cores = spines > 1 ? 1 : 0;
 }
 
-std::uint32_t ClusterNumbering::devices_per_node() const {
-  return static_cast<std::uint32_t>(gpus_per_node + pcie_switches + hosts + nics);
+// A cluster has a handful of pools at most: the last one that begins at or before the node (GPU, device) holds it.
+std::size_t ClusterNumbering::pool_of_node(int node) const {
+  std::size_t pool = pools_.size() - 1;
+  while (pool > 0 && pools_[pool].first_node > node) --pool;
+  return pool;
 }
 
-std::uint32_t ClusterNumbering::devices() const { return shared(scale_up_switches + leaves + spines + cores).value; }
+std::size_t ClusterNumbering::pool_of_gpu(int gpu) const {
+  std::size_t pool = pools_.size() - 1;
+  while (pool > 0 && pools_[pool].first_gpu > gpu) --pool;
+  return pool;
+}
+
+const PoolNumbering& ClusterNumbering::pool_of_device(DeviceId device) const {
+  std::size_t pool = pools_.size() - 1;
+  while (pool > 0 && pools_[pool].first_device > device.value) --pool;
+  return pools_[pool];
+}
+
+int ClusterNumbering::node_of(int gpu) const {
+  const PoolNumbering& pool = pools_[pool_of_gpu(gpu)];
+  return pool.first_node + (gpu - pool.first_gpu) / pool.gpus;
+}
+
+int ClusterNumbering::local_of(int gpu) const {
+  const PoolNumbering& pool = pools_[pool_of_gpu(gpu)];
+  return (gpu - pool.first_gpu) % pool.gpus;
+}
+
+int ClusterNumbering::domain_of(int gpu) const {
+  const PoolNumbering& pool = pools_[pool_of_gpu(gpu)];
+  return pool.first_domain + (gpu - pool.first_gpu) / pool.gpus_per_domain;
+}
+
+int ClusterNumbering::first_gpu(int node) const {
+  const PoolNumbering& pool = of_node(node);
+  return pool.first_gpu + (node - pool.first_node) * pool.gpus;
+}
+
+DeviceId ClusterNumbering::host(int node, int local) const {
+  const PoolNumbering& pool = of_node(node);
+  return in_node(node, pool.gpus + pool.pcie_switches + local);
+}
+
+DeviceId ClusterNumbering::nic(int node, int local) const {
+  const PoolNumbering& pool = of_node(node);
+  return in_node(node, pool.gpus + pool.pcie_switches + pool.hosts + local);
+}
+
+DeviceId ClusterNumbering::scale_up_switch_of(int gpu) const {
+  const PoolNumbering& pool = pools_[pool_of_gpu(gpu)];
+  return scale_up_switch(pool.first_scale_up_switch + (gpu - pool.first_gpu) / pool.gpus_per_domain);
+}
 
 DeviceId ClusterNumbering::in_node(int node, int local) const {
-  return DeviceId{static_cast<std::uint32_t>(node) * devices_per_node() + static_cast<std::uint32_t>(local)};
+  const PoolNumbering& pool = of_node(node);
+  return DeviceId{pool.first_device + static_cast<std::uint32_t>(node - pool.first_node) * pool.devices_per_node() +
+                  static_cast<std::uint32_t>(local)};
 }
-
-DeviceId ClusterNumbering::shared(int index) const { return in_node(nodes, index); }
 
 DeviceKind ClusterNumbering::kind(DeviceId device) const {
   if (device < shared(0)) {
-    const int local = static_cast<int>(device.value % devices_per_node());
-    if (local < gpus_per_node) return DeviceKind::kGpu;
-    if (local < gpus_per_node + pcie_switches) return DeviceKind::kPcieSwitch;
-    return local < gpus_per_node + pcie_switches + hosts ? DeviceKind::kHostBridge : DeviceKind::kNic;
+    const PoolNumbering& pool = pool_of_device(device);
+    const int local = static_cast<int>((device.value - pool.first_device) % pool.devices_per_node());
+    if (local < pool.gpus) return DeviceKind::kGpu;
+    if (local < pool.gpus + pool.pcie_switches) return DeviceKind::kPcieSwitch;
+    return local < pool.gpus + pool.pcie_switches + pool.hosts ? DeviceKind::kHostBridge : DeviceKind::kNic;
   }
   if (device < leaf(0)) return DeviceKind::kScaleUpSwitch;
   if (device < spine(0)) return DeviceKind::kLeaf;
@@ -78,20 +149,21 @@ DeviceKind ClusterNumbering::kind(DeviceId device) const {
 }
 
 std::string ClusterNumbering::name(DeviceId device) const {
-  const std::uint32_t node = device.value / devices_per_node();
-  const std::uint32_t local = device.value % devices_per_node();
-  const auto in_its_node = [&](const char* what, DeviceId first) {
-    return fmt::format("node{}/{}{}", node, what, local - first.value);
+  const auto in_its_node = [&](const char* what, auto first) {
+    const PoolNumbering& pool = pool_of_device(device);
+    const std::uint32_t node = (device.value - pool.first_device) / pool.devices_per_node();
+    const int index = pool.first_node + static_cast<int>(node);
+    return fmt::format("node{}/{}{}", index, what, device.value - first(index).value);
   };
   switch (kind(device)) {
     case DeviceKind::kGpu:
-      return in_its_node("gpu", gpu(0, 0));
+      return in_its_node("gpu", [this](int node) { return gpu(node, 0); });
     case DeviceKind::kPcieSwitch:
-      return in_its_node("pcie", pcie_switch(0, 0));
+      return in_its_node("pcie", [this](int node) { return pcie_switch(node, 0); });
     case DeviceKind::kHostBridge:
-      return in_its_node("host", host(0, 0));
+      return in_its_node("host", [this](int node) { return host(node, 0); });
     case DeviceKind::kNic:
-      return in_its_node("nic", nic(0, 0));
+      return in_its_node("nic", [this](int node) { return nic(node, 0); });
     case DeviceKind::kScaleUpSwitch:
       return fmt::format("switch{}", device.value - scale_up_switch(0).value);
     case DeviceKind::kLeaf:

@@ -37,7 +37,9 @@ FabricShape fabric_shape(const ClusterSpec& spec) {
   shape.leaves_per_pod = number.leaves_per_pod;
   shape.uplinks = fabric.uplinks > 0 ? fabric.uplinks : rounded(shape.downlinks / fabric.oversubscription);
   shape.spines_per_pod = shape.uplinks;
-  const BytesPerSecond port = spec.node.nic_bandwidth / fabric.planes;
+  BytesPerSecond nic{};
+  for (std::size_t i = 0; i < spec.pool_count(); ++i) nic = std::max(nic, spec.node_of_pool(i).nic_bandwidth);
+  const BytesPerSecond port = nic / fabric.planes;
   shape.leaf_cable = port * (shape.downlinks / fabric.oversubscription / shape.uplinks);
   if (number.cores == 0) return shape;
   shape.spine_uplinks = rounded(shape.leaves_per_pod / fabric.spine_oversubscription);

@@ -4,7 +4,7 @@
 //   tier 1  over a spine: other unit or rail       3 switches  line rate / oversubscription
 //   tier 2  over a core: other pod                 5 switches  line rate / (oversubscription x spine oversubscription)
 //
-// A fully built fabric, for each of its p planes, where a NIC port is a NIC / p:
+// A fully built fabric, for each of its p planes, where a NIC port is a NIC / p (the fastest in a mixed cluster):
 //
 //   downlinks of a leaf d = nodes of a unit x NICs / leaves of a unit
 //   uplinks of a leaf   u = d / oversubscription, rounded, unless given;   one cable = d ports / oversubscription / u

@@ -31,6 +31,7 @@ struct GpuSpec {
   std::optional<MeasuredKernels> measured;  ///< of this very machine; prices what it holds
   double busy_neighbours = 0;               ///< at work, over those of `measured`'s `together`; [0, 1]
 
+  bool operator==(const GpuSpec&) const = default;
   FlopsPerSecond peak(DType dtype) const { return matrix_peak[static_cast<std::size_t>(dtype)]; }
 };
 

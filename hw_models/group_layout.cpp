@@ -7,6 +7,8 @@
 //                            listed links: the rings that they hold (pair_links.h), where one closes;
 //                            PCIe and bridges: the scarcest link of its ring, divided among the rings on that link
 //
+// In a mixed cluster every domain has the rates of its own node; a group gets those of the scarcest.
+//
 // In a node with a wiring of its own, a NIC that hangs on another CPU than every member that uses it is reached over
 // the link between the CPUs: all such NICs of a CPU's GPUs together give a group (a rank) at most that link's rate /
 // groups (ranks) on it.
@@ -44,11 +46,17 @@ using Members = std::span<const int>;
 class Family {
  public:
   Family(const Cluster& cluster, std::span<const std::vector<int>> groups)
-      : cluster_(cluster), node_(cluster.spec().node), fabric_(cluster.spec().fabric), flows_(cluster.spec()) {
+      : cluster_(cluster), fabric_(cluster.spec().fabric), flows_(cluster.spec()) {
     for (const std::vector<int>& group : groups) add(group);
-    nics_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(node_.nics));
-    far_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(node_.numa_domains));
-    if (over_pcie()) rings_on_.resize(2 * cluster.links());
+    bool pcie = false;
+    for (std::size_t pool = 0; pool < cluster.spec().pool_count(); ++pool) {
+      const NodeSpec& node = cluster.spec().node_of_pool(pool);
+      pcie |= over_pcie(node);
+      hosts_ = std::max(hosts_, node.numa_domains);
+    }
+    nics_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(cluster.nic_stride()));
+    far_.resize(static_cast<std::size_t>(cluster.spec().nodes) * static_cast<std::size_t>(hosts_));
+    if (pcie) rings_on_.resize(2 * cluster.links());
     for (std::size_t i = 0; i < members_.size(); ++i) count(static_cast<int>(i), members_[i]);
   }
 
@@ -60,6 +68,7 @@ class Family {
     layout.domains = static_cast<int>(domains.size());
     layout.nodes = nodes(members);
     layout.ranks_per_domain = largest(domains);
+    if (cluster_.spec().mixed()) add_pools(domains, layout);
     if (layout.ranks_per_domain > 1) add_intra(domains, layout);
     if (layout.domains > 1) add_inter(domains, layout);
     return layout;
@@ -77,9 +86,22 @@ class Family {
     }
   };
 
-  bool over_pcie() const {
-    return node_.scale_up == ScaleUpKind::kPairs || node_.scale_up == ScaleUpKind::kNone ||
-           node_.scale_up == ScaleUpKind::kLinks;
+  static bool over_pcie(const NodeSpec& node) {
+    return node.scale_up == ScaleUpKind::kPairs || node.scale_up == ScaleUpKind::kNone ||
+           node.scale_up == ScaleUpKind::kLinks;
+  }
+
+  /// All nodes of a domain are alike.
+  const NodeSpec& node_of(Members domain) const { return cluster_.node_spec(domain.front()); }
+
+  /// Pools of the domains, ascending as the members are.
+  void add_pools(const std::vector<Members>& domains, GroupLayout& layout) const {
+    const BytesPerSecond unlimited(kUnlimited);
+    for (const Members domain : domains) {
+      const int pool = cluster_.pool_of(domain.front());
+      if (layout.pools.empty() || layout.pools.back().pool != pool)
+        layout.pools.push_back({pool, unlimited, unlimited, unlimited});
+    }
   }
 
   void add(std::vector<int> group) {
@@ -126,23 +148,24 @@ class Family {
       for (const Members domain : domains) count_nics(group, domain);
       for (const FabricFlow& flow : ring_flows(domains)) flows_.add(flow);
     }
-    if (!over_pcie()) return;
     for (const Members domain : domains) {
-      if (node_.scale_up == ScaleUpKind::kLinks && find_linked_ring(domain)) continue;
+      if (!over_pcie(node_of(domain))) continue;
+      if (node_of(domain).scale_up == ScaleUpKind::kLinks && find_linked_ring(domain)) continue;
       for_each_hop(domain, domains.size() == 1, [this](std::size_t direction, const Link&) { ++rings_on_[direction]; });
     }
   }
 
+  /// The domain's pool, then its members inside their node.
   std::vector<int> local(Members domain) const {
-    std::vector<int> members(domain.begin(), domain.end());
-    for (int& member : members) member %= node_.gpus;
+    std::vector<int> members{cluster_.pool_of(domain.front())};
+    for (const int gpu : domain) members.push_back(cluster_.local_of(gpu));
     return members;
   }
 
-  /// Nodes are alike: what members with the same local indices get is searched for once.
+  /// Nodes of a pool are alike: what members with the same local indices get is searched for once.
   bool find_linked_ring(Members domain) {
     const auto [ring, is_new] = linked_rings_.try_emplace(local(domain));
-    if (is_new) ring->second = linked_ring_bandwidth(node_, ring->first);
+    if (is_new) ring->second = linked_ring_bandwidth(node_of(domain), Members(ring->first).subspan(1));
     return ring->second > BytesPerSecond(0);
   }
 
@@ -155,36 +178,39 @@ class Family {
 
   /// Index of a GPU's CPU in the cluster; for nodes with a wiring of their own.
   std::size_t host_of(int gpu) const {
-    const PcieWiring& wiring = *node_.wiring;
-    const int pcie = wiring.switch_of_gpu[static_cast<std::size_t>(gpu % node_.gpus)];
-    return static_cast<std::size_t>(cluster_.node_of(gpu) * node_.numa_domains +
-                                    wiring.host_of_switch[static_cast<std::size_t>(pcie)]);
+    const PcieWiring& wiring = *cluster_.node_spec(gpu).wiring;
+    const int pcie = wiring.switch_of_gpu[static_cast<std::size_t>(cluster_.local_of(gpu))];
+    return host_index(cluster_.node_of(gpu), wiring, pcie);
+  }
+
+  std::size_t host_index(int node, const PcieWiring& wiring, int pcie_switch) const {
+    return static_cast<std::size_t>(node * hosts_ + wiring.host_of_switch[static_cast<std::size_t>(pcie_switch)]);
   }
 
   /// Whether `nic` hangs on another CPU than every member of `domain` that uses it.
   bool is_far(Members domain, int nic) const {
-    if (!node_.wiring) return false;
-    const PcieWiring& wiring = *node_.wiring;
-    const int pcie = wiring.switch_of_nic[static_cast<std::size_t>(nic % node_.nics)];
-    const auto host = static_cast<std::size_t>(nic / node_.nics * node_.numa_domains +
-                                               wiring.host_of_switch[static_cast<std::size_t>(pcie)]);
+    if (!node_of(domain).wiring) return false;
+    const PcieWiring& wiring = *node_of(domain).wiring;
+    const int index = nic % cluster_.nic_stride();
+    const int pcie = wiring.switch_of_nic[static_cast<std::size_t>(index)];
+    const std::size_t host = host_index(nic / cluster_.nic_stride(), wiring, pcie);
     return std::none_of(domain.begin(), domain.end(), [&](int gpu) {
       const NicSet own = cluster_.nics_of(gpu);
       bool uses = false;
-      for (int i = 0; i < own.size(); ++i) uses |= own[i] == nic % node_.nics;
+      for (int i = 0; i < own.size(); ++i) uses |= own[i] == index;
       return uses && host_of(gpu) == host;
     });
   }
 
   bool uses_far_nics(Members domain, int gpu) const {
     bool far = false;
-    if (node_.wiring) for_each_nic(gpu, [&](int nic) { far |= is_far(domain, nic); });
+    if (node_of(domain).wiring) for_each_nic(gpu, [&](int nic) { far |= is_far(domain, nic); });
     return far;
   }
 
   template <class Visit>
   void for_each_nic(int gpu, const Visit& visit) const {
-    const int first = cluster_.node_of(gpu) * node_.nics;
+    const int first = cluster_.node_of(gpu) * cluster_.nic_stride();
     const NicSet own = cluster_.nics_of(gpu);
     for (int i = 0; i < own.size(); ++i) visit(first + own[i]);
   }
@@ -228,28 +254,38 @@ class Family {
   }
 
   void add_intra(const std::vector<Members>& domains, GroupLayout& layout) const {
-    layout.intra_latency = node_.scale_up_latency;
     double rate = kUnlimited;
-    if (over_pcie()) {
-      layout.intra_latency = Seconds(0);
-      for (const Members domain : domains) {
-        const BytesPerSecond linked = linked_ring(domain);
-        const bool closes = linked > BytesPerSecond(0);
-        rate =
-            std::min(rate, closes ? linked.value() * kScaleUpEfficiency : pcie_ring_rate(domain, domains.size() == 1));
-        layout.intra_latency = std::max(layout.intra_latency, closes ? node_.scale_up_latency : slowest_hop(domain));
-      }
-    } else if (node_.scale_up == ScaleUpKind::kMesh) {
-      for (const Members domain : domains) {
-        if (domain.size() > 1) {
-          const double links = node_.pair_bandwidth.value() * static_cast<double>(domain.size() - 1);
-          rate = std::min({rate, links * kScaleUpEfficiency, node_.scale_up_bandwidth.value() * kScaleUpEfficiency});
-        }
-      }
-    } else {
-      rate = node_.scale_up_bandwidth.value() * kScaleUpEfficiency;
+    for (const Members domain : domains) {
+      const bool closed = domains.size() == 1;
+      const double own = intra_rate(domain, closed);
+      rate = std::min(rate, own);
+      layout.intra_latency = std::max(layout.intra_latency, intra_latency(domain));
+      if (PoolShare* share = share_of(domain, layout)) share->intra = std::min(share->intra, BytesPerSecond(own));
     }
     layout.intra = BytesPerSecond(rate);
+  }
+
+  PoolShare* share_of(Members domain, GroupLayout& layout) const {
+    const auto found = std::ranges::find(layout.pools, cluster_.pool_of(domain.front()), &PoolShare::pool);
+    return found == layout.pools.end() ? nullptr : &*found;
+  }
+
+  /// Per rank of a domain.
+  double intra_rate(Members domain, bool closed) const {
+    const NodeSpec& node = node_of(domain);
+    if (over_pcie(node)) {
+      const BytesPerSecond linked = linked_ring(domain);
+      return linked > BytesPerSecond(0) ? linked.value() * kScaleUpEfficiency : pcie_ring_rate(domain, closed);
+    }
+    const double most = node.scale_up_bandwidth.value() * kScaleUpEfficiency;
+    if (node.scale_up != ScaleUpKind::kMesh) return most;
+    if (domain.size() < 2) return kUnlimited;
+    return std::min(node.pair_bandwidth.value() * static_cast<double>(domain.size() - 1) * kScaleUpEfficiency, most);
+  }
+
+  Seconds intra_latency(Members domain) const {
+    const NodeSpec& node = node_of(domain);
+    return over_pcie(node) && linked_ring(domain) <= BytesPerSecond(0) ? slowest_hop(domain) : node.scale_up_latency;
   }
 
   BytesPerSecond linked_ring(Members domain) const {
@@ -280,14 +316,21 @@ class Family {
     const int tier = highest_tier(domains);
     FlowShare share;
     for (const FabricFlow& flow : ring_flows(domains)) share.add(flows_.share(flow));
-    const double nic = node_.nic_bandwidth.value() * fabric_.efficiency * share.factor / taper(fabric_, tier);
     const double most = share.most.value();
-    const double slot = node_.pcie_bandwidth.value();
     double inter = kUnlimited;
     double per_rank = kUnlimited;
     for (const Members domain : domains) {
-      per_rank = std::min({per_rank, slowest_rank(domain, nic, most), slot});
-      inter = std::min({inter, domain_share(domain, nic, most), slot * static_cast<double>(domain.size())});
+      const NodeSpec& node = node_of(domain);
+      const double nic = node.nic_bandwidth.value() * fabric_.efficiency * share.factor / taper(fabric_, tier);
+      const double slot = node.pcie_bandwidth.value();
+      const double own = std::min(domain_share(domain, nic, most), slot * static_cast<double>(domain.size()));
+      const double own_rank = std::min(slowest_rank(domain, nic, most), slot);
+      per_rank = std::min(per_rank, own_rank);
+      inter = std::min(inter, own);
+      PoolShare* pool = share_of(domain, layout);
+      if (pool == nullptr) continue;
+      pool->inter = std::min(pool->inter, BytesPerSecond(own));
+      pool->inter_per_rank = std::min(pool->inter_per_rank, BytesPerSecond(own_rank));
     }
     layout.inter = BytesPerSecond(inter);
     layout.inter_per_rank = BytesPerSecond(per_rank);
@@ -306,7 +349,7 @@ class Family {
         const double share = std::min(nic / load.ranks, most * load.groups / load.ranks);
         (is_far(domain, index) ? far : near) += share;
       });
-      if (far > 0) far = std::min(far, host_link_bandwidth(node_).value() / far_[host_of(gpu)].ranks);
+      if (far > 0) far = std::min(far, host_link_bandwidth(node_of(domain)).value() / far_[host_of(gpu)].ranks);
       slowest = std::min(slowest, near + far);
     }
     return slowest;
@@ -330,7 +373,8 @@ class Family {
         }
       });
     }
-    for (const auto& [host, sum] : far) near += std::min(sum, host_link_bandwidth(node_).value() / far_[host].groups);
+    const double host_link = host_link_bandwidth(node_of(domain)).value();
+    for (const auto& [host, sum] : far) near += std::min(sum, host_link / far_[host].groups);
     return near;
   }
 
@@ -347,7 +391,7 @@ class Family {
   std::vector<int> rails_of(Members domain) const {
     std::vector<int> rails;
     for (const int gpu : domain) {
-      for_each_nic(gpu, [&](int nic) { rails.push_back(nic % node_.nics); });
+      for_each_nic(gpu, [&](int nic) { rails.push_back(nic % cluster_.nic_stride()); });
     }
     std::sort(rails.begin(), rails.end());
     rails.erase(std::unique(rails.begin(), rails.end()), rails.end());
@@ -365,14 +409,14 @@ class Family {
   }
 
   const Cluster& cluster_;
-  const NodeSpec& node_;
   const FabricSpec& fabric_;
+  int hosts_ = 1;  // CPUs of the node that has most
   FabricFlows flows_;
   std::vector<std::vector<int>> members_;
   std::vector<Load> nics_;                                   // by global NIC
   std::vector<Load> far_;                                    // by CPU: what reaches its NICs over the link between CPUs
   std::vector<int> rings_on_;                                // by 2 link + direction; PCIe nodes only
-  std::map<std::vector<int>, BytesPerSecond> linked_rings_;  // by local members; kLinks only
+  std::map<std::vector<int>, BytesPerSecond> linked_rings_;  // by pool and local members; kLinks only
 };
 
 }  // namespace

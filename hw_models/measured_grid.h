@@ -16,6 +16,7 @@ struct MeasuredGrid {
 
   /// `sizes`: one per axis, > 0. Relative error between points: docs/models.md.
   double at(std::span<const double> sizes) const;
+  bool operator==(const MeasuredGrid&) const = default;
 };
 
 /// The number of values that a grid over `axes` holds.

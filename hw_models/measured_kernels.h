@@ -37,6 +37,7 @@ std::optional<KernelPoint> kernel_point(const Kernel& kernel);
 struct MeasuredKernel {
   std::string kind;
   MeasuredGrid alone, together;
+  bool operator==(const MeasuredKernel&) const = default;
 };
 
 struct MeasuredKernels {
@@ -45,6 +46,7 @@ struct MeasuredKernels {
   std::vector<MeasuredKernel> kinds;  ///< in order of their names
 
   const MeasuredKernel* find(std::string_view kind) const;
+  bool operator==(const MeasuredKernels&) const = default;
 };
 
 /// `busy`: share of the node's other devices that run at once, 0 to 1; between the two grids the time is linear in it.

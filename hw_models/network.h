@@ -3,6 +3,9 @@
 //
 // A layout says what a group gets: inside a domain the scale-up rate, between domains the NICs that the group's members
 // own there, divided among the groups that run at once (group_layout.cpp). The lateness of its last domain is added.
+//
+// Mixed clusters: a group's rates and latencies are those of its slowest domain. The library agrees on what all members
+// have (nccl/group.h): the oldest generation's tuning, NVLS if every node has it. A message runs at its slower end.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,13 @@
 
 namespace hw_models {
 
+/// What the members on the nodes of one pool of a mixed cluster have of a group's links, in its scarcest domain there.
+struct PoolShare {
+  int pool = 0;
+  BytesPerSecond intra{}, inter{}, inter_per_rank{};  ///< as GroupLayout's
+  auto operator<=>(const PoolShare&) const = default;
+};
+
 /// How one group lies on the cluster while its sibling groups (same dimensions, other coordinates) run at once.
 struct GroupLayout {
   int ranks = 1;
@@ -30,6 +40,7 @@ struct GroupLayout {
   Seconds intra_latency{}, inter_latency{};  ///< one step
   Seconds lateness{};                        ///< expected, of the last domain to join (jitter.h)
   int flows = 1;                             ///< on the group's worst uplink, hashed routing (fabric_flows.h)
+  std::vector<PoolShare> pools{};            ///< those that hold members, ascending; empty where all nodes are alike
   auto operator<=>(const GroupLayout&) const = default;
 };
 
@@ -40,6 +51,12 @@ struct CollectiveEstimate {
 
 struct Message {
   int from_gpu = 0, to_gpu = 0;
+};
+
+/// Messages that cross the first NIC of the sender, and of the receiver, at once; >= 1, each counts itself.
+struct NicSharers {
+  int out = 1, in = 1;
+  auto operator<=>(const NicSharers&) const = default;
 };
 
 class Network {
@@ -53,10 +70,9 @@ class Network {
   CollectiveEstimate collective(Operation operation, Bytes bytes, const GroupLayout& layout) const;
   /// What is left to each of these messages, which run at once.
   std::vector<FlowShare> shares(std::span<const Message> messages) const;
-  /// One message. `sharers` >= 1 messages cross the busier of its two NICs at once. Without a share: it is alone in the
-  /// fabric.
+  /// One message, alone in the fabric; `sharers` messages cross either of its NICs at once.
   Seconds send(Bytes bytes, int from_gpu, int to_gpu, int sharers = 1) const;
-  Seconds send(Bytes bytes, int from_gpu, int to_gpu, int sharers, const FlowShare& share) const;
+  Seconds send(Bytes bytes, int from_gpu, int to_gpu, const NicSharers& sharers, const FlowShare& share) const;
 
  private:
   const Cluster& cluster_;

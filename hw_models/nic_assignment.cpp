@@ -10,7 +10,7 @@ namespace {
 /// Nearest of the living NICs around the lost one.
 class Fallback {
  public:
-  Fallback(const ClusterNumbering& number, const std::set<int>& dead, int local_gpu, int lost)
+  Fallback(const PoolNumbering& number, const std::set<int>& dead, int local_gpu, int lost)
       : number_(number), dead_(dead), local_gpu_(local_gpu), lost_(lost) {}
 
   /// Empty when none lives.
@@ -32,27 +32,28 @@ class Fallback {
     return number_.host_of_switch(own) == number_.host_of_switch(other) ? 1 : 2;
   }
 
-  const ClusterNumbering& number_;
+  const PoolNumbering& number_;
   const std::set<int>& dead_;
   int local_gpu_, lost_;
 };
 
 }  // namespace
 
-NicAssignment::NicAssignment(const ClusterSpec& spec, const ClusterNumbering& number) : spec_(spec) {
+NicAssignment::NicAssignment(const ClusterSpec& spec, const ClusterNumbering& number) : spec_(spec), number_(number) {
   for (const auto& [gpu, nic] : spec.chosen_nics) changed_[gpu] = {nic};
   std::map<int, std::set<int>> dead_in;
   for (const DeadNic& dead : spec.dead_nics) dead_in[dead.node].insert(dead.nic);
   for (const auto& node_and_dead : dead_in) {
     const std::set<int>& dead = node_and_dead.second;
-    for (int local = 0; local < spec.node.gpus; ++local) {
-      const int gpu = node_and_dead.first * spec.node.gpus + local;
+    const PoolNumbering& pool = number.of_node(node_and_dead.first);
+    for (int local = 0; local < pool.gpus; ++local) {
+      const int gpu = number.first_gpu(node_and_dead.first) + local;
       const NicSet own = of(gpu);
       std::vector<int> living;
       for (int i = 0; i < own.size(); ++i) {
         if (!dead.contains(own[i])) living.push_back(own[i]);
       }
-      if (living.empty()) living = Fallback(number, dead, local, own.first()).nearest();
+      if (living.empty()) living = Fallback(pool, dead, local, own.first()).nearest();
       if (!living.empty()) changed_[gpu] = living;
     }
   }
@@ -60,7 +61,8 @@ NicAssignment::NicAssignment(const ClusterSpec& spec, const ClusterNumbering& nu
 
 NicSet NicAssignment::of(int gpu) const {
   const auto changed = changed_.find(gpu);
-  return changed != changed_.end() ? NicSet(changed->second) : nics_of_local_gpu(spec_.node, gpu % spec_.node.gpus);
+  if (changed != changed_.end()) return NicSet(changed->second);
+  return nics_of_local_gpu(spec_.node_of_pool(number_.pool_of_gpu(gpu)), number_.local_of(gpu));
 }
 
 }  // namespace hw_models

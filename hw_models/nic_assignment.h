@@ -23,6 +23,7 @@ class NicAssignment {
 
  private:
   const ClusterSpec& spec_;
+  const ClusterNumbering& number_;
   std::map<int, std::vector<int>> changed_;  ///< by GPU: what is not its affinity
 };
 

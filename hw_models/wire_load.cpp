@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "hw_models/cluster_numbering.h"
 #include "hw_models/nccl/group.h"
@@ -44,10 +45,28 @@ OwnBytes own_bytes(Operation operation, double bytes, const GroupLayout& layout)
   return {volume * (members - 1) / members, volume / members};
 }
 
+/// The group's rates where the GPUs of one pool are.
+PoolShare share_of(const GroupLayout& layout, int pool) {
+  for (const PoolShare& share : layout.pools) {
+    if (share.pool == pool) return share;
+  }
+  return {pool, layout.intra, layout.inter, layout.inter_per_rank};
+}
+
+/// Of the kernels: all members agree on the fewest.
+int most_channels(const GroupLayout& layout, const ClusterSpec& cluster) {
+  if (layout.pools.empty()) return facts(nccl_generation(cluster.node)).channels;
+  int fewest = std::numeric_limits<int>::max();
+  for (const PoolShare& share : layout.pools) {
+    const NodeSpec& node = cluster.node_of_pool(static_cast<std::size_t>(share.pool));
+    fewest = std::min(fewest, facts(nccl_generation(node)).channels);
+  }
+  return fewest;
+}
+
 /// What its NICs give one member: an all-to-all's own share, or its part of the group's.
-double nic_rate(Operation operation, const GroupLayout& layout) {
-  return operation == Operation::kAllToAll ? layout.inter_per_rank.value()
-                                           : layout.inter.value() / layout.ranks_per_domain;
+double nic_rate(Operation operation, const PoolShare& share, int ranks_per_domain) {
+  return operation == Operation::kAllToAll ? share.inter_per_rank.value() : share.inter.value() / ranks_per_domain;
 }
 
 /// Bridges that join two GPUs only are used by pairs; what is slower than a slot went by PCIe.
@@ -56,9 +75,9 @@ bool inside_is_pcie(const NodeSpec& node, BytesPerSecond intra) {
   return node.scale_up == ScaleUpKind::kPairs && intra <= node.pcie_bandwidth;
 }
 
-int nics_of(const GroupLayout& layout, const ClusterSpec& cluster) {
-  const double one = cluster.node.nic_bandwidth.value() * cluster.fabric.efficiency;
-  return one > 0 ? std::max(1, static_cast<int>(std::lround(layout.inter.value() / one))) : 1;
+int nics_of(BytesPerSecond inter, const NodeSpec& node, const FabricSpec& fabric) {
+  const double one = node.nic_bandwidth.value() * fabric.efficiency;
+  return one > 0 ? std::max(1, static_cast<int>(std::lround(inter.value() / one))) : 1;
 }
 
 void add_both(WireLoad& load, Port out, Port in, Seconds busy) {
@@ -68,29 +87,34 @@ void add_both(WireLoad& load, Port out, Port in, Seconds busy) {
 
 }  // namespace
 
-WireLoad collective_load(Operation operation, Bytes bytes, const GroupLayout& layout, const ClusterSpec& cluster) {
+WireLoad collective_load(Operation operation, Bytes bytes, const GroupLayout& layout, const ClusterSpec& cluster,
+                         int pool) {
   WireLoad load;
   if (layout.ranks < 2 || bytes <= Bytes(0)) return load;
+  const NodeSpec& node = cluster.node_of_pool(static_cast<std::size_t>(pool));
+  const PoolShare share = share_of(layout, pool);
   const OwnBytes own = own_bytes(operation, static_cast<double>(bytes.value()), layout);
   if (own.inside > 0) {
-    const Seconds busy(own.inside / layout.intra.value());
-    const bool pcie = inside_is_pcie(cluster.node, layout.intra);
+    const Seconds busy(own.inside / share.intra.value());
+    const bool pcie = inside_is_pcie(node, share.intra);
     add_both(load, pcie ? Port::kPcieOut : Port::kScaleUpOut, pcie ? Port::kPcieIn : Port::kScaleUpIn, busy);
   }
   if (own.outside > 0) {
-    add_both(load, Port::kNicOut, Port::kNicIn, Seconds(own.outside / nic_rate(operation, layout)));
-    add_both(load, Port::kPcieOut, Port::kPcieIn, Seconds(own.outside / cluster.node.pcie_bandwidth.value()));
+    add_both(load, Port::kNicOut, Port::kNicIn,
+             Seconds(own.outside / nic_rate(operation, share, layout.ranks_per_domain)));
+    add_both(load, Port::kPcieOut, Port::kPcieIn, Seconds(own.outside / node.pcie_bandwidth.value()));
   }
   load.memory_bytes = kScaleUpPasses * own.inside + kNicPasses * own.outside;
-  const int most = facts(nccl_generation(cluster.node)).channels;
-  load.channels = layout.domains < 2 ? most : std::min(most, kChannelsPerNic * nics_of(layout, cluster));
+  const int most = most_channels(layout, cluster);
+  load.channels =
+      layout.domains < 2 ? most : std::min(most, kChannelsPerNic * nics_of(share.inter, node, cluster.fabric));
   return load;
 }
 
-WireLoad send_load(Bytes bytes, const Cluster& cluster, int from_gpu, int to_gpu, int sharers) {
+WireLoad send_load(Bytes bytes, const Cluster& cluster, int from_gpu, int to_gpu, const NicSharers& sharers) {
   WireLoad load;
   if (from_gpu == to_gpu || bytes <= Bytes(0)) return load;
-  const NodeSpec& node = cluster.spec().node;
+  const NodeSpec& node = cluster.node_spec(from_gpu);
   const auto amount = static_cast<double>(bytes.value());
   double passes = kScaleUpPasses;
   int channels = facts(nccl_generation(node)).channels;
@@ -101,8 +125,10 @@ WireLoad send_load(Bytes bytes, const Cluster& cluster, int from_gpu, int to_gpu
       busy = std::max(busy, Seconds(amount / payload_rate(link).value()));
     } else if (link.kind == LinkClass::kNicPort) {
       const int nics = std::min(cluster.nics_of(from_gpu).size(), cluster.nics_of(to_gpu).size());
-      const double rate = node.nic_bandwidth.value() * cluster.spec().fabric.efficiency * nics / sharers;
-      load.at(Port::kNicOut) = Seconds(amount / rate);
+      const double efficiency = cluster.spec().fabric.efficiency;
+      const double out = node.nic_bandwidth.value() * efficiency * nics / sharers.out;
+      const double in = cluster.node_spec(to_gpu).nic_bandwidth.value() * efficiency * nics / sharers.in;
+      load.at(Port::kNicOut) = Seconds(amount / std::min(out, in));
       passes = kNicPasses;
       channels = std::min(channels, kChannelsPerNic * nics);
     }

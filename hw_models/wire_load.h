@@ -10,7 +10,8 @@
 //
 // intra and inter are the group's share while its siblings run (network.h): the peers of a host do the same at the same
 // time, so a share that is full means that the port is full. Collectives load both directions alike; a message loads
-// the outgoing ports of its sender and the incoming ones of its receiver.
+// the outgoing ports of its sender and the incoming ones of its receiver. In a mixed cluster intra and inter are those
+// of the GPU's own pool: fast ports are busy for a part of the time that the slow ones dictate.
 #pragma once
 
 #include <array>
@@ -34,11 +35,12 @@ struct WireLoad {
   Seconds at(Port port) const { return busy[static_cast<std::size_t>(port)]; }
 };
 
-/// `bytes` as Network::collective counts them. Nothing for a group of one.
-WireLoad collective_load(Operation operation, Bytes bytes, const GroupLayout& layout, const ClusterSpec& cluster);
+/// On a GPU of `pool`. `bytes` as Network::collective counts them. Nothing for a group of one.
+WireLoad collective_load(Operation operation, Bytes bytes, const GroupLayout& layout, const ClusterSpec& cluster,
+                         int pool = 0);
 
-/// On the sender; the receiver's is the same with the directions exchanged. As Network::send: `sharers` messages cross
-/// the busier of its two NICs at once.
-WireLoad send_load(Bytes bytes, const Cluster& cluster, int from_gpu, int to_gpu, int sharers = 1);
+/// On the sender; the receiver's is the same with the directions exchanged: between unlike nodes every port counts as
+/// at the end where it is busier.
+WireLoad send_load(Bytes bytes, const Cluster& cluster, int from_gpu, int to_gpu, const NicSharers& sharers = {});
 
 }  // namespace hw_models

@@ -18,14 +18,14 @@ using hw_models::LinkClass;
 
 /// By device: how many NICs the NIC stands for, and the leaf of its rail.
 std::vector<double> trunks(const Cluster& cluster) {
-  const hw_models::NodeSpec& node = cluster.spec().node;
   const hw_models::ClusterNumbering number(cluster.spec());
   std::vector<double> result(cluster.devices(), 1);
   const auto widen = [&](hw_models::DeviceId device, double cables) {
     result[device.value] = std::max(result[device.value], cables);
   };
-  for (int gpu = 0; gpu < cluster.gpus() && node.nics > 0; ++gpu) {
+  for (int gpu = 0; gpu < cluster.gpus(); ++gpu) {
     const hw_models::NicSet own = cluster.nics_of(gpu);
+    if (own.size() == 0) continue;
     const int at = cluster.node_of(gpu);
     widen(number.nic(at, own.first()), own.size());
     if (number.leaves_per_unit > 1) widen(number.leaf(number.leaf_of_nic(at, own.first())), own.size());

@@ -70,9 +70,16 @@ const TransferPrice& CollectivePrices::of(const strategies::Collective& collecti
     slowest = &layout;
   }
   if (slowest != nullptr) {
-    found.load = hw_models::collective_load(operation_of(collective.kind), bytes, *slowest, cluster_.spec());
+    found.load =
+        hw_models::collective_load(operation_of(collective.kind), bytes, *slowest, cluster_.spec(), pool_of(process));
   }
   return by_class_.emplace(key, found).first->second;
+}
+
+/// All ranks of a class sit on GPUs of one pool (price_program).
+int CollectivePrices::pool_of(std::uint32_t process) const {
+  const Rank rank = classes_.all[process].representative;
+  return rank.value < 0 ? 0 : cluster_.pool_of(placement_.gpu[static_cast<std::size_t>(rank.value)]);
 }
 
 CollectiveEstimate CollectivePrices::on(Kind kind, Bytes bytes, const GroupLayout& layout) {
@@ -153,7 +160,7 @@ SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) 
     Path& path = all[i];
     path.share = shares[i];
     if (cluster_.leaves_domain(path.from, path.to)) {
-      path.sharers = std::max(out_of_nic[cluster_.nic_of(path.from)], into_nic[cluster_.nic_of(path.to)]);
+      path.sharers = sharers(path, out_of_nic[cluster_.nic_of(path.from)], into_nic[cluster_.nic_of(path.to)]);
     }
     const Rank rank = ranks_of_role_[role][i];
     distinct.emplace(std::pair(classes_.of_rank[static_cast<std::size_t>(rank.value)], likeness(path)), path);
@@ -163,19 +170,25 @@ SendPrices::Paths SendPrices::find_paths(std::uint32_t role, int virtual_stage) 
   return found;
 }
 
+hw_models::NicSharers SendPrices::sharers(const Path& path, int out, int in) const {
+  const auto rate = [&](int gpu) { return cluster_.node_spec(gpu).nic_bandwidth; };
+  if (rate(path.from) != rate(path.to)) return {out, in};
+  return {std::max(out, in), std::max(out, in)};
+}
+
 SendPrices::Likeness SendPrices::likeness(const Path& path) const {
   const int from_node = cluster_.node_of(path.from), to_node = cluster_.node_of(path.to);
-  const int gpus = cluster_.spec().node.gpus;
   const NicSet from_nics = cluster_.nics_of(path.from), to_nics = cluster_.nics_of(path.to);
   const auto first = [](const NicSet& nics) { return nics.size() > 0 ? nics.first() : -1; };
   return {from_node == to_node,
           cluster_.leaves_domain(path.from, path.to),
           hw_models::fabric_tier(cluster_.spec().fabric, from_node, to_node),
-          path.from % gpus,
-          path.to % gpus,
+          place(path.from),
+          place(path.to),
           first(from_nics),
           first(to_nics),
-          std::min(from_nics.size(), to_nics.size()),
+          from_nics.size(),
+          to_nics.size(),
           path.sharers,
           path.share};
 }

@@ -48,6 +48,7 @@ class CollectivePrices {
   hw_models::CollectiveEstimate on(Kind kind, hw_models::Bytes bytes, const hw_models::GroupLayout& layout);
   const Layouts& layouts(strategies::GroupId group, std::uint32_t process);
   std::vector<Layouts> layouts_by_class(strategies::GroupId group) const;
+  int pool_of(std::uint32_t process) const;
 
   const strategies::Program& program_;
   const RankClasses& classes_;
@@ -71,18 +72,23 @@ class SendPrices {
 
  private:
   struct Path {
-    int from = 0, to = 0;  ///< GPUs
-    int sharers = 1;       ///< messages on the busier of its two NICs
+    int from = 0, to = 0;             ///< GPUs
+    hw_models::NicSharers sharers{};  ///< between NICs of one rate: both those of the busier one
     hw_models::FlowShare share{};
   };
   /// What decides the price: inside a node the two GPUs' places; between nodes the domain, the tier of the fabric, the
-  /// two places and their NICs; how many messages share the busier one, and what thin links and hashed routing leave.
-  using Likeness = std::tuple<bool, bool, int, int, int, int, int, int, int, hw_models::FlowShare>;
+  /// two places and their NICs; how many messages share those, and what thin links and hashed routing leave. A GPU's
+  /// place: its pool, and its index inside the node.
+  using Place = std::pair<int, int>;
+  using Likeness =
+      std::tuple<bool, bool, int, Place, Place, int, int, int, int, hw_models::NicSharers, hw_models::FlowShare>;
 
   using Paths = std::vector<std::vector<Path>>;  ///< by class
 
   const std::vector<Path>& paths(std::uint32_t process, int virtual_stage);
   Paths find_paths(std::uint32_t role, int virtual_stage) const;
+  hw_models::NicSharers sharers(const Path& path, int out, int in) const;
+  Place place(int gpu) const { return {cluster_.pool_of(gpu), cluster_.local_of(gpu)}; }
   Likeness likeness(const Path& path) const;
 
   const strategies::Program& program_;

@@ -32,7 +32,8 @@ void check(const Cluster& cluster, const GroupCollective& collective, const Grou
   if (std::ranges::adjacent_find(gpus) != gpus.end()) throw std::invalid_argument("a GPU is in a group twice");
   if (collective.bytes.value() < 0) throw std::invalid_argument("a collective has bytes < 0");
   if (collective.algorithm == nullptr) throw std::invalid_argument("a collective needs an algorithm");
-  const bool switches = cluster.spec().node.scale_up == hw_models::ScaleUpKind::kSwitch;
+  const bool switches = std::ranges::all_of(
+      gpus, [&](int gpu) { return cluster.node_spec(gpu).scale_up == hw_models::ScaleUpKind::kSwitch; });
   const std::string reason = refusal(*collective.algorithm, collective.exchange, domains, {switches, true});
   if (!reason.empty()) throw std::invalid_argument(reason);
 }

@@ -1,5 +1,6 @@
 // duration of compute:    kernel_cost at the sustained clock of the job's slowest GPU / speed of the class
-//                         + software.kernel_gap
+//                         + software.kernel_gap; in a mixed cluster on the GPU of the class's pool, the slowest of its
+//                         kind in the job
 // duration of collective: Network::collective on the worst layout among the groups that hold ranks of the class
 // duration of send:       Network::send, the worst over the ranks of the class
 // load:                   what a transfer occupies of its GPU's ports, multiprocessors and memory while it runs alone
@@ -194,6 +195,52 @@ std::vector<int> ranks_by_gpu(const strategies::Program& program, const hw_model
   return rank_of_gpu;
 }
 
+/// A GPU and its host, with what its kernels cost.
+struct PricedPool {
+  const hw_models::NodeSpec& node;
+  const hw_models::GpuSpec& gpu;
+  KernelPrices kernels;
+};
+
+/// One for each pool of the cluster; `ranks` sit on its GPUs.
+std::vector<PricedPool> price_pools(const hw_models::ClusterSpec& cluster, const hw_models::GpuSpec& gpu, int ranks,
+                                    const std::vector<int>& rank_of_gpu) {
+  std::vector<PricedPool> pools;
+  if (!cluster.mixed()) {
+    pools.push_back({cluster.node, gpu, KernelPrices(gpu, ranks, cluster.node.gpus)});
+    return pools;
+  }
+  std::vector<int> ranks_on(cluster.pools.size());  // by the first pool of their kind
+  auto next = rank_of_gpu.begin();
+  for (std::size_t i = 0; i < cluster.pools.size(); ++i) {
+    const auto end = next + std::ptrdiff_t{cluster.pools[i].nodes} * cluster.pools[i].node.gpus;
+    const auto sitting = std::count_if(next, end, [](int rank) { return rank >= 0; });
+    ranks_on[hw_models::first_of_kind(cluster, i)] += static_cast<int>(sitting);
+    next = end;
+  }
+  for (std::size_t i = 0; i < cluster.pools.size(); ++i) {
+    const hw_models::NodePool& pool = cluster.pools[i];
+    const int of_kind = ranks_on[hw_models::first_of_kind(cluster, i)];
+    pools.push_back({pool.node, pool.gpu, KernelPrices(pool.gpu, of_kind, pool.node.gpus)});
+  }
+  return pools;
+}
+
+/// By class.
+std::vector<int> pools_of_classes(const RankClasses& classes, const hw_models::Cluster& cluster,
+                                  const strategies::Placement& placement) {
+  std::vector<int> pools(classes.size(), -1);
+  for (std::size_t rank = 0; rank < placement.gpu.size(); ++rank) {
+    int& known = pools[classes.of_rank[rank]];
+    const int pool = cluster.pool_of(placement.gpu[rank]);
+    if (known >= 0 && known != pool) {
+      throw std::invalid_argument("ranks of one class sit on nodes of several pools: fold the ranks by price");
+    }
+    known = pool;
+  }
+  return pools;
+}
+
 /// One of the two.
 struct Communication {
   const strategies::Collective* collective = nullptr;
@@ -229,21 +276,23 @@ Prices price_program(const strategies::Program& program, RankClasses classes, co
                      const hw_models::GpuSpec& gpu, const hw_models::SoftwareSpec& software,
                      const strategies::Placement& placement, const strategies::TrainingSpec& training) {
   const hw_models::Network network(cluster, hw_models::known_to_nccl(software.nccl));
-  KernelPrices kernels(gpu, program.ranks(), cluster.spec().node.gpus);
-  CollectivePrices collectives(program, classes, cluster, placement, network,
-                               ranks_by_gpu(program, cluster, placement));
+  std::vector<int> rank_of_gpu = ranks_by_gpu(program, cluster, placement);
+  std::vector<PricedPool> pools = price_pools(cluster.spec(), gpu, program.ranks(), rank_of_gpu);
+  const std::vector<int> pool_of = pools_of_classes(classes, cluster, placement);
+  CollectivePrices collectives(program, classes, cluster, placement, network, std::move(rank_of_gpu));
   SendPrices sends(program, classes, cluster, placement, network);
   Prices prices;
   prices.input_samples_per_ns = training.input_samples_per_s.value_or(0) * 1e-9;
   for (std::uint32_t process = 0; process < classes.size(); ++process) {
+    PricedPool& pool = pools[static_cast<std::size_t>(std::max(0, pool_of[process]))];
     const Pricing pricing{program,
                           cluster.spec().nodes > 1,
-                          cluster.spec().node.host_speed,
+                          pool.node.host_speed,
                           software,
-                          kernels,
+                          pool.kernels,
                           collectives,
                           sends,
-                          gpu,
+                          pool.gpu,
                           prices.loads,
                           process,
                           classes.all[process].speed};
@@ -265,11 +314,12 @@ RankClasses folded_by_price(const strategies::Program& program, const RankClasse
                                ranks_by_gpu(program, cluster, placement));
   SendPrices sends(program, singles, cluster, placement, network);
   const std::vector<std::vector<Communication>> communications = distinct_communications(program);
-  std::map<std::vector<double>, std::uint32_t> numbers;  // by times and loads
+  std::map<std::vector<double>, std::uint32_t> numbers;  // by pool, times and loads
   std::vector<std::uint32_t> own(singles.size());
   for (std::uint32_t process = 0; process < singles.size(); ++process) {
     const RankClass& single = singles.all[process];
-    std::vector<double> times;
+    const int gpu = placement.gpu[static_cast<std::size_t>(single.representative.value)];
+    std::vector<double> times{static_cast<double>(cluster.pool_of(gpu))};
     for (const Communication& each : communications[single.role]) {
       const TransferPrice price = each.send ? sends.of(*each.send, process) : collectives.of(*each.collective, process);
       times.push_back(price.time.value());

@@ -47,10 +47,10 @@ bool offered_here(Operation operation, NcclAlgorithm algorithm, const NcclGroup&
   }
 }
 
-/// All protocols for rings, trees and PAT; LL128 over NVLink only.
+/// All protocols for rings, trees and PAT; LL128 over NVLink and between like GPUs only.
 bool offered_with(NcclAlgorithm algorithm, std::size_t protocol, const NcclGroup& group) {
   if (is_nvls(algorithm) || is_collnet(algorithm) || algorithm == NcclAlgorithm::kPat) return protocol == kSimple;
-  return protocol != kLl128 || group.system.nvlink;
+  return protocol != kLl128 || (group.system.nvlink && group.system.ll128);
 }
 
 struct Rate {

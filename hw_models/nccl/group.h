@@ -15,9 +15,15 @@ struct NcclSystem {
   int gpus_per_nic = 1;
   NodeCorrection node;
   FabricCorrection fabric;
+  bool ll128 = true;  ///< GPUs of one generation, or all from Hopper on
 };
 
 /// `node` and `fabric` speak for themselves where their catalogue files do, else their generation does.
+NcclSystem nccl_system(const NodeSpec& node, const FabricSpec& fabric);
+/// What members on nodes of either kind agree on: NCCL tunes for the oldest of the GPUs, uses NVLS only where all have
+/// it and LL128 where all are of one generation or from Hopper on (tuning.cc); the slower of the corrections.
+NcclSystem joint(const NcclSystem& a, const NcclSystem& b);
+/// Of a mixed cluster: joint over all of its pools.
 NcclSystem nccl_system(const ClusterSpec& cluster);
 NcclGeneration nccl_generation(const NodeSpec& node);
 const NcclGenerationFacts& facts(NcclGeneration generation);

@@ -114,9 +114,12 @@ hw_models::ClusterSpec cluster_of(const po::variables_map& given, const Catalog&
     options.choice.algorithms = hw_models::known_to_nccl(read.software.prices.nccl).algorithms;
   }
   hw_models::ClusterSpec cluster = read.cluster;
+  if (given.count("nodes") > 0 && cluster.mixed()) {
+    throw std::invalid_argument("nodes: the scenario lists several kinds of nodes, change the counts in its list");
+  }
   if (given.count("nodes") > 0) cluster.nodes = given["nodes"].as<int>();  // the plan does not matter here
   constexpr int kMostGpus = 1'000'000;
-  if (cluster.nodes > kMostGpus / cluster.node.gpus) {
+  if (!cluster.mixed() && cluster.nodes > kMostGpus / cluster.node.gpus) {
     throw std::invalid_argument(fmt::format("nodes: at most {}", kMostGpus / cluster.node.gpus));
   }
   hw_models::check(cluster);
@@ -169,7 +172,7 @@ std::int64_t size_of(const po::variables_map& given, const char* option, std::in
 }
 
 int gpus_of(const po::variables_map& given, const hw_models::ClusterSpec& cluster) {
-  return given.count("gpus") > 0 ? given["gpus"].as<int>() : cluster.nodes * cluster.node.gpus;
+  return given.count("gpus") > 0 ? given["gpus"].as<int>() : cluster.gpus();
 }
 
 int show_accuracy(const po::variables_map& given, const Catalog& catalog) {
@@ -182,6 +185,9 @@ int show_accuracy(const po::variables_map& given, const Catalog& catalog) {
 }
 
 int compare(const po::variables_map& given, const hw_models::ClusterSpec& cluster, const CollectiveOptions& options) {
+  if (cluster.mixed()) {
+    throw std::invalid_argument("measured: the likely causes are known for clusters of one kind of node only");
+  }
   const std::string file = given["measured"].as<std::string>();
   const NcclTestsOutput output =
       parse_nccl_tests(read_bounded_file(file, kLargestTable, "an output of nccl-tests"), file);

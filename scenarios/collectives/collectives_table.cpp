@@ -4,13 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/cluster_text.h"
 #include "scenarios/report/table.h"
 
 namespace scenarios {
 
 CollectivesTable collectives_table(const Machine& machine, const hw_models::ClusterSpec& cluster,
                                    const CollectiveTest& test, std::int64_t smallest, std::int64_t largest) {
-  CollectivesTable table{&test, machine.ranks(), cluster.nodes, cluster.node.name, cluster.fabric.name, {}};
+  CollectivesTable table{
+      &test, machine.ranks(), cluster.nodes, nodes_text(cluster), node_names(cluster), cluster.fabric.name, {}};
   for (std::int64_t bytes = smallest; bytes <= largest; bytes *= 2) {
     CollectiveRow row;
     row.bytes = bytes;
@@ -25,9 +27,8 @@ CollectivesTable collectives_table(const Machine& machine, const hw_models::Clus
 }
 
 std::string collectives_table_text(const CollectivesTable& collectives) {
-  std::string text =
-      fmt::format("# {} on {} GPUs, {} x {}{}\n", collectives.test->name, collectives.ranks, collectives.nodes,
-                  collectives.node, collectives.nodes > 1 ? ", " + collectives.fabric : "");
+  std::string text = fmt::format("# {} on {} GPUs, {}{}\n", collectives.test->name, collectives.ranks,
+                                 collectives.counted_nodes, collectives.nodes > 1 ? ", " + collectives.fabric : "");
   std::vector<std::vector<std::string>> rows{
       {"size", "time", "algbw", "busbw", "latency", "algorithm", "protocol", "limited by"},
       {"(B)", "(us)", "(GB/s)", "(GB/s)", "(us)", "", "", ""}};

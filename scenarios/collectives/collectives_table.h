@@ -19,7 +19,7 @@ struct CollectiveRow {
 struct CollectivesTable {
   const CollectiveTest* test = nullptr;
   int ranks = 0, nodes = 0;
-  std::string node, fabric;
+  std::string counted_nodes, node, fabric;
   std::vector<CollectiveRow> rows;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -12,21 +13,28 @@ using hw_models::ClusterSpec;
 using hw_models::GroupLayout;
 using hw_models::NcclEstimate;
 
+int smallest_node(const ClusterSpec& spec) {
+  int gpus = spec.node.gpus;
+  for (const hw_models::NodePool& pool : spec.pools) gpus = std::min(gpus, pool.node.gpus);
+  return gpus;
+}
+
 GroupLayout layout_of(const ClusterSpec& spec, int gpus) {
   const hw_models::Cluster cluster(spec);
-  const int per_node = gpus / spec.nodes;
+  const bool all = gpus == spec.gpus();
   std::vector<std::vector<int>> group(1);
   for (int node = 0; node < spec.nodes; ++node) {
-    for (int gpu = 0; gpu < per_node; ++gpu) group.front().push_back(node * spec.node.gpus + gpu);
+    const int of_node = all ? spec.node_at(node).gpus : gpus / spec.nodes;
+    for (int gpu = 0; gpu < of_node; ++gpu) group.front().push_back(spec.first_gpu(node) + gpu);
   }
   return hw_models::Network(cluster).layouts(group).front();
 }
 
 void check_gpus(const ClusterSpec& spec, int gpus) {
-  const bool spread = gpus >= 1 && gpus % spec.nodes == 0 && gpus / spec.nodes <= spec.node.gpus;
-  if (spread) return;
+  const bool spread = gpus >= 1 && gpus % spec.nodes == 0 && gpus / spec.nodes <= smallest_node(spec);
+  if (spread || gpus == spec.gpus()) return;
   throw std::invalid_argument(
-      fmt::format("gpus: {} GPUs cannot be spread evenly over {} nodes of {}", gpus, spec.nodes, spec.node.gpus));
+      fmt::format("gpus: {} GPUs cannot be spread evenly over {} nodes of {}", gpus, spec.nodes, smallest_node(spec)));
 }
 
 }  // namespace
@@ -44,6 +52,7 @@ Machine::Machine(const ClusterSpec& cluster, int gpus, const CollectiveOptions& 
   free.fabric.hash_seed.reset();
   free_ = layout_of(free, gpus);
   free.node.pcie_bandwidth = hw_models::BytesPerSecond(1e18);
+  for (hw_models::NodePool& pool : free.pools) pool.node.pcie_bandwidth = free.node.pcie_bandwidth;
   slots_limit_ = layout_of(free, gpus).inter > free_.inter;
 }
 

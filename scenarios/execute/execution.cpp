@@ -30,6 +30,10 @@ constexpr int kMostRanks = 64;                                // on one machine:
 }
 
 void check_backend(const Scenario& scenario, const strategies::Program& program) {
+  if (scenario.cluster.mixed()) {
+    refuse(scenario, "a cluster of several kinds of nodes cannot be executed on one machine",
+           "name one kind of node, e.g. cluster: {node: cpu-box}, or use simulate");
+  }
   if (const auto refusal = executor::cpu::refuse_model(scenario.model, scenario.plan)) {
     refuse(scenario, refusal->problem, refusal->advice);
   }

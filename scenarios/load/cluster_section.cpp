@@ -99,9 +99,8 @@ std::optional<hw_models::GpuSpec> read_gpu(const std::optional<Value>& value, co
   return gpu;
 }
 
-std::optional<hw_models::FabricSpec> read_fabric(const std::optional<Value>& value, const hw_models::NodeSpec& node,
+std::optional<hw_models::FabricSpec> read_fabric(const std::optional<Value>& value, const std::string& usual,
                                                  Place node_place, Reading& reading) {
-  const std::string usual = usual_fabric(node);
   if (value) {
     return read_choice<hw_models::FabricSpec>(*value, "fabrics", usual, &Catalog::fabric, load_fabric, reading);
   }
@@ -141,17 +140,25 @@ std::int64_t read_nodes(MapReader& reader, hw_models::NodeSpec* node) {
   return 0;
 }
 
-/// The node's price on demand, when the scenario has none of its own.
-void add_catalog_price(const hw_models::NodeSpec& node, PriceSpec& price) {
-  if (price.usd_per_node || !price.source.empty() || node.usd_per_hour <= 0) return;
-  price.usd_per_gpu_hour = node.usd_per_hour / node.gpus;
-  price.source =
-      fmt::format("catalogue price of {}{}{}", node.name, node.price_date.empty() ? "" : ", ", node.price_date);
+/// The nodes' prices on demand, when the scenario has none of its own.
+void add_catalog_price(const hw_models::ClusterSpec& cluster, PriceSpec& price) {
+  if (price.usd_per_node || !price.source.empty()) return;
+  double usd_per_hour = 0;
+  std::vector<std::string> sources;
+  for (std::size_t i = 0; i < cluster.pool_count(); ++i) {
+    const hw_models::NodeSpec& node = cluster.node_of_pool(i);
+    if (node.usd_per_hour <= 0) return;
+    usd_per_hour += node.usd_per_hour * (cluster.mixed() ? cluster.nodes_of_pool(i) : 1);
+    sources.push_back(
+        fmt::format("catalogue price of {}{}{}", node.name, node.price_date.empty() ? "" : ", ", node.price_date));
+  }
+  price.usd_per_gpu_hour = usd_per_hour / (cluster.mixed() ? cluster.gpus() : cluster.node.gpus);
+  price.source = fmt::format("{}", fmt::join(sources, "; "));
 }
 
 void check_cluster(MapReader& reader, const Value& value, const hw_models::ClusterSpec& cluster) {
   Diagnostics& diagnostics = reader.diagnostics();
-  if (std::int64_t{cluster.nodes} * cluster.node.gpus > kMostGpus) {
+  if (!cluster.mixed() && std::int64_t{cluster.nodes} * cluster.node.gpus > kMostGpus) {
     diagnostics.error(reader.place("nodes"),
                       fmt::format("the cluster has {} GPUs", std::int64_t{cluster.nodes} * cluster.node.gpus),
                       fmt::format("use at most {} nodes of {}", kMostGpus / cluster.node.gpus, cluster.node.gpus));
@@ -165,6 +172,111 @@ void check_cluster(MapReader& reader, const Value& value, const hw_models::Clust
     const std::string field = colon == std::string::npos ? "" : text.substr(0, colon);
     diagnostics.error(place_of(value, field), colon == std::string::npos ? text : text.substr(colon + 2));
   }
+}
+
+/// One entry of a list of nodes.
+std::optional<hw_models::NodePool> read_pool(const Value& value, Reading& reading) {
+  const std::size_t before = error_count(reading.diagnostics);
+  MapReader reader(value, reading.diagnostics);
+  std::optional<hw_models::NodeSpec> node;
+  if (const auto given = reader.value("node")) node = read_node(*given, reading);
+  if (value.kind() == Value::Kind::kMap) {
+    if (!reader.has("node")) reader.missing("node", "name a node of the catalogue, e.g. dgx-h100");
+    if (!reader.has("count")) reader.missing("count", "how many of these nodes, e.g. 4");
+  }
+  const auto count = reader.integer("count", 1, kMostNodes);
+  const std::optional<Value> gpu_value = reader.value("gpu");
+  reader.finish();
+  if (!node) return std::nullopt;
+  const auto gpu = read_gpu(gpu_value, *node, reader.place("node"), reading);
+  if (!gpu || !count || error_count(reading.diagnostics) != before) return std::nullopt;
+  node->gpu = gpu->name;
+  return hw_models::NodePool{*node, *gpu, static_cast<int>(*count)};
+}
+
+/// NCCL joins NVIDIA's GPUs, RCCL AMD's; nothing joins both.
+void check_vendors(const std::vector<hw_models::NodePool>& pools, Place place, Diagnostics& diagnostics) {
+  const hw_models::GpuSpec& first = pools.front().gpu;
+  for (const hw_models::NodePool& pool : pools) {
+    if (pool.gpu.vendor.empty() || first.vendor.empty() || pool.gpu.vendor == first.vendor) continue;
+    diagnostics.error(place,
+                      fmt::format("no collective library joins {} ({}) and {} ({})", first.name, first.vendor,
+                                  pool.gpu.name, pool.gpu.vendor),
+                      "give every vendor's GPUs a job of their own");
+    return;
+  }
+}
+
+std::optional<std::vector<hw_models::NodePool>> read_pools(const Value& list, Reading& reading) {
+  constexpr std::size_t kMostPools = 64;
+  const std::size_t before = error_count(reading.diagnostics);
+  std::vector<hw_models::NodePool> pools;
+  std::int64_t gpus = 0, nodes = 0;
+  for (const Value& item : list.items()) {
+    const auto pool = read_pool(item, reading);
+    if (!pool) continue;
+    gpus += std::int64_t{pool->nodes} * pool->node.gpus;
+    nodes += pool->nodes;
+    pools.push_back(*pool);
+  }
+  Diagnostics& diagnostics = reading.diagnostics;
+  if (list.items().empty() || list.items().size() > kMostPools) {
+    diagnostics.error(list.place(), fmt::format("'nodes' lists {} kinds of nodes", list.items().size()),
+                      fmt::format("write 1 to {}: nodes: [{{node: dgx-h100, count: 4}}]", kMostPools));
+  }
+  if (gpus > kMostGpus || nodes > kMostNodes) {
+    diagnostics.error(list.place(), fmt::format("the cluster has {} GPUs in {} nodes", gpus, nodes),
+                      fmt::format("use at most {} GPUs and {} nodes", kMostGpus, kMostNodes));
+  }
+  if (!pools.empty()) check_vendors(pools, list.place(), diagnostics);
+  if (error_count(diagnostics) != before || !reading.other_files.empty()) return std::nullopt;
+  return pools;
+}
+
+/// The usual network of all nodes; nullopt after a finding: they have different ones, and the scenario names none.
+std::optional<std::string> usual_of_all(const std::vector<hw_models::NodePool>& pools,
+                                        const std::optional<Value>& given, Place place, Diagnostics& diagnostics) {
+  std::string different;
+  for (const hw_models::NodePool& pool : pools) {
+    if (usual_fabric(pool.node) == usual_fabric(pools.front().node)) continue;
+    different = fmt::format("{} usually has {}, {} {}", pools.front().node.name, usual_fabric(pools.front().node),
+                            pool.node.name, usual_fabric(pool.node));
+  }
+  if (different.empty()) return usual_fabric(pools.front().node);
+  const bool complete = given && (given->kind() != Value::Kind::kMap || MapReader(*given, diagnostics).has("base"));
+  if (complete) return "";
+  diagnostics.error(given ? given->place() : place, "the nodes differ in their usual network: " + different,
+                    fmt::format("name the one that joins them: fabric: {}{}{}", given ? "{base: " : "",
+                                usual_fabric(pools.front().node), given ? ", ...}" : ""));
+  return std::nullopt;
+}
+
+/// `cluster.nodes` is a list.
+std::optional<ClusterSection> read_mixed(MapReader& reader, const Value& value, const Value& list, Reading& reading) {
+  Diagnostics& diagnostics = reading.diagnostics;
+  const std::size_t before = error_count(diagnostics);
+  for (const std::string_view key : {"node", "gpu", "gpus"}) {
+    if (!reader.value(key)) continue;
+    diagnostics.error(reader.place(key), fmt::format("'{}' has no meaning beside a list of nodes", key),
+                      key == "gpus" ? "change the counts in the list"
+                                    : fmt::format("write it in the list: nodes: [{{{}: ..., count: 4}}]",
+                                                  key == "node" ? "node" : "node: dgx-h100, gpu"));
+  }
+  ClusterSection section;
+  const auto pools = read_pools(list, reading);
+  const std::optional<Value> fabric_value = reader.value("fabric");
+  if (const auto price = reader.value("price")) section.price = read_price(*price, reading).value_or(PriceSpec{});
+  reader.finish();
+  if (!pools) return std::nullopt;
+  const auto usual = usual_of_all(*pools, fabric_value, list.place(), diagnostics);
+  if (!usual) return std::nullopt;
+  const auto fabric = read_fabric(fabric_value, *usual, list.place(), reading);
+  if (!fabric || error_count(diagnostics) != before) return std::nullopt;
+  section.cluster = hw_models::mixed_cluster(*pools, *fabric);
+  section.gpu = pools->front().gpu;
+  add_catalog_price(section.cluster, section.price);
+  check_cluster(reader, value, section.cluster);
+  return error_count(diagnostics) == before ? std::optional(section) : std::nullopt;
 }
 
 }  // namespace
@@ -184,6 +296,9 @@ std::string usual_fabric(const hw_models::NodeSpec& node) {
 std::optional<ClusterSection> read_cluster(const Value& value, Reading& reading) {
   const std::size_t before = error_count(reading.diagnostics);
   MapReader reader(value, reading.diagnostics);
+  if (const auto nodes = reader.value("nodes"); nodes && nodes->kind() == Value::Kind::kList) {
+    return read_mixed(reader, value, *nodes, reading);
+  }
   ClusterSection section;
   std::optional<hw_models::NodeSpec> node;
   if (const auto given = reader.value("node")) node = read_node(*given, reading);
@@ -195,12 +310,12 @@ std::optional<ClusterSection> read_cluster(const Value& value, Reading& reading)
   reader.finish();
   if (!node) return std::nullopt;
   const auto gpu = read_gpu(gpu_value, *node, reader.place("node"), reading);
-  const auto fabric = read_fabric(fabric_value, *node, reader.place("node"), reading);
+  const auto fabric = read_fabric(fabric_value, usual_fabric(*node), reader.place("node"), reading);
   if (!gpu || !fabric || nodes == 0) return std::nullopt;
   node->gpu = gpu->name;
   section.cluster = {*node, static_cast<int>(nodes), *fabric};
   section.gpu = *gpu;
-  add_catalog_price(*node, section.price);
+  add_catalog_price(section.cluster, section.price);
   check_cluster(reader, value, section.cluster);
   return error_count(reading.diagnostics) == before ? std::optional(section) : std::nullopt;
 }

@@ -51,7 +51,7 @@ void read_dead_nic(const Value& value, Diagnostics& diagnostics, FaultsSection& 
 }
 
 void check_slow_gpus(const FaultsSection& section, const hw_models::ClusterSpec& cluster, Diagnostics& diagnostics) {
-  const int ranks = cluster.nodes * cluster.node.gpus;
+  const int ranks = cluster.gpus();
   std::set<strategies::Rank> seen;
   for (std::size_t i = 0; i < section.slow_gpus.size(); ++i) {
     const sim::SlowGpu& slow = section.faults.slow_gpus[i];
@@ -76,8 +76,8 @@ std::string fallbacks(const hw_models::ClusterSpec& cluster, const hw_models::De
   const hw_models::ClusterNumbering number(cluster);
   const hw_models::NicAssignment before(sound, number), after(cluster, number);
   std::string text;
-  for (int local = 0; local < cluster.node.gpus; ++local) {
-    const int gpu = dead.node * cluster.node.gpus + local;
+  for (int local = 0; local < cluster.node_at(dead.node).gpus; ++local) {
+    const int gpu = cluster.first_gpu(dead.node) + local;
     const hw_models::NicSet old_nics = before.of(gpu), new_nics = after.of(gpu);
     bool had = false;
     for (int i = 0; i < old_nics.size(); ++i) had = had || old_nics[i] == dead.nic;
@@ -90,7 +90,7 @@ std::string fallbacks(const hw_models::ClusterSpec& cluster, const hw_models::De
 }
 
 bool needs_nics(const hw_models::ClusterSpec& cluster) {
-  return cluster.nodes > 1 && cluster.nodes * cluster.node.gpus > hw_models::domain_size(cluster.node);
+  return cluster.nodes > 1 && (cluster.mixed() || cluster.gpus() > hw_models::domain_size(cluster.node));
 }
 
 /// Whether all NICs are there, and one of every node lives.
@@ -100,15 +100,16 @@ bool dead_nics_exist(const FaultsSection& section, const hw_models::ClusterSpec&
   for (std::size_t i = 0; i < section.dead_nics.size(); ++i) {
     const auto& [node, nic] = section.faults.dead_nics[i];
     const FaultsSection::DeadNicPlace& place = section.dead_nics[i];
+    const int nics = cluster.node_at(node).nics;
     if (node >= cluster.nodes) {
       diagnostics.error(place.node, fmt::format("there is no node {} among {} nodes", node, cluster.nodes),
                         fmt::format("use 0 to {}", cluster.nodes - 1));
-    } else if (nic >= cluster.node.nics) {
-      diagnostics.error(place.nic, fmt::format("there is no NIC {} among the {} of a node", nic, cluster.node.nics),
-                        cluster.node.nics > 0 ? fmt::format("use 0 to {}", cluster.node.nics - 1) : "remove it");
+    } else if (nic >= nics) {
+      diagnostics.error(place.nic, fmt::format("there is no NIC {} among the {} of a node", nic, nics),
+                        nics > 0 ? fmt::format("use 0 to {}", nics - 1) : "remove it");
     } else if (!dead_in[node].insert(nic).second) {
       diagnostics.error(place.nic, fmt::format("NIC {} of node {} is dead twice", nic, node), "keep one");
-    } else if (std::cmp_equal(dead_in[node].size(), cluster.node.nics) && needs_nics(cluster)) {
+    } else if (std::cmp_equal(dead_in[node].size(), nics) && needs_nics(cluster)) {
       diagnostics.error(place.nic, fmt::format("node {} has no living NIC left to reach the other nodes", node),
                         "leave one alive, or take the node out of the cluster");
     }

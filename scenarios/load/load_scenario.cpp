@@ -17,17 +17,36 @@ namespace {
 constexpr std::size_t kMaximumFileBytes = std::size_t{1} << 20;  // parse_yaml refuses more
 constexpr std::array<std::string_view, 2> kLaterSections{"failures", "candidates"};
 
+std::optional<Value> entry_of(const Value& map, std::string_view key) {
+  const std::vector<Value::Entry> entries = map.entries();
+  const auto found = std::ranges::find(entries, key, &Value::Entry::key);
+  return found == entries.end() ? std::nullopt : std::optional(found->value);
+}
+
 /// The root without `section.key`.
 Value dropped(const Value& root, std::string_view section, std::string_view key) {
-  const std::vector<Value::Entry> entries = root.entries();
-  const auto found = std::ranges::find(entries, section, &Value::Entry::key);
-  if (found == entries.end() || found->value.kind() != Value::Kind::kMap) return root;
-  return replaced(root, section, without(found->value, key));
+  const std::optional<Value> found = entry_of(root, section);
+  if (!found || found->kind() != Value::Kind::kMap) return root;
+  return replaced(root, section, without(*found, key));
+}
+
+/// Words for the number of like nodes, where the scenario lists nodes of several kinds: a finding.
+bool sizes_a_list(const Value& root, const std::string& key, const Override& override, Diagnostics& diagnostics) {
+  if (key != "cluster.gpus" && key != "cluster.nodes") return false;
+  if (key == "cluster.nodes" && override.value.find_first_not_of(' ') == override.value.find('[')) return false;
+  const std::optional<Value> cluster = entry_of(root, "cluster");
+  const std::optional<Value> nodes = cluster ? entry_of(*cluster, "nodes") : std::nullopt;
+  if (!nodes || nodes->kind() != Value::Kind::kList) return false;
+  const Place place{0, 0, diagnostics.add_override(fmt::format("--set {}={}", key, override.value))};
+  diagnostics.error(place, "the scenario lists several kinds of nodes: one number does not say how many of each",
+                    "write the whole list, e.g. --set 'cluster.nodes=[{node: dgx-h100, count: 4}]'");
+  return true;
 }
 
 Value with_overrides(Value root, const std::vector<Override>& overrides, Diagnostics& diagnostics) {
   for (const Override& override : overrides) {
     const std::string key = key_of(override.path);
+    if (sizes_a_list(root, key, override, diagnostics)) continue;
     // The size of the cluster has two names; the one on the command line wins.
     if (key == "cluster.gpus") root = dropped(root, "cluster", "nodes");
     if (key == "cluster.nodes") root = dropped(root, "cluster", "gpus");
@@ -152,7 +171,11 @@ void check_together(const Value& root, Sections& sections, Reading& reading) {
     }
   }
   if (sections.training && sections.cluster) {
-    check_precision(root, sections.training->precision, sections.cluster->gpu, diagnostics);
+    const ClusterSection& cluster = *sections.cluster;
+    if (!cluster.cluster.mixed()) check_precision(root, sections.training->precision, cluster.gpu, diagnostics);
+    for (const hw_models::NodePool& pool : cluster.cluster.pools) {
+      check_precision(root, sections.training->precision, pool.gpu, diagnostics);
+    }
   }
   if (sections.faults && sections.cluster) {
     check_faults(root, *sections.faults, sections.cluster->cluster, sections.seats, diagnostics);

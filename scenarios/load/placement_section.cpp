@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "scenarios/accuracy/csv.h"
@@ -16,6 +17,13 @@ std::string rule_names() {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", rule.name);
   }
   return names;
+}
+
+/// That a seat on any of the nodes can have.
+int nics_of_every_node(const hw_models::ClusterSpec& cluster) {
+  int nics = cluster.node.nics;
+  for (const hw_models::NodePool& pool : cluster.pools) nics = std::min(nics, pool.node.nics);
+  return nics;
 }
 
 }  // namespace
@@ -40,6 +48,12 @@ std::optional<strategies::PlacementChoice> complete_placement(const PlacementSec
                                                               const hw_models::ClusterSpec& cluster, int ranks,
                                                               Reading& reading) {
   strategies::PlacementChoice choice{.rule = section.word, .seats = {}};
+  if (section.word != "packed" && !hw_models::gpus_of_every_node(cluster)) {
+    reading.diagnostics.error(section.place,
+                              fmt::format("'placement: {}' needs nodes with equally many GPUs", section.word),
+                              "use packed: consecutive ranks on consecutive GPUs");
+    return std::nullopt;
+  }
   if (strategies::find_placement_rule(section.word) != nullptr) return choice;
   const std::filesystem::path file = reading.folder / section.word;
   try {
@@ -48,7 +62,7 @@ std::optional<strategies::PlacementChoice> complete_placement(const PlacementSec
                                {.ranks = ranks,
                                 .hosts = cluster.nodes,
                                 .gpus_per_host = cluster.node.gpus,
-                                .nics_per_host = cluster.node.nics});
+                                .nics_per_host = nics_of_every_node(cluster)});
     return choice;
   } catch (const InputError& defect) {
     reading.other_files += defect.what();

@@ -134,7 +134,7 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
 
 void complete_plan(const Value& root, const hw_models::ClusterSpec& cluster, strategies::PlanSpec& plan,
                    Diagnostics& diagnostics) {
-  const std::int64_t gpus = std::int64_t{cluster.nodes} * cluster.node.gpus;
+  const std::int64_t gpus = cluster.gpus();
   const std::string per_replica = fmt::format("tensor {} x pipeline {}{}", plan.tensor, plan.pipeline,
                                               plan.context > 1 ? fmt::format(" x context {}", plan.context) : "");
   // Degrees are at most 10^6 each: the product of three needs care, doubles hold it well enough to compare.
@@ -143,9 +143,10 @@ void complete_plan(const Value& root, const hw_models::ClusterSpec& cluster, str
     const bool tensor = plan.tensor > gpus;
     diagnostics.error(place_of(root, tensor ? "plan.tensor" : "plan.pipeline"),
                       fmt::format("{} needs {:.0f} GPUs, but the cluster has {}", per_replica, replica_size, gpus),
-                      tensor ? fmt::format("use at most {}", gpus)
-                             : fmt::format("use a smaller plan or at least {:.0f} nodes",
-                                           std::ceil(replica_size / cluster.node.gpus)));
+                      tensor            ? fmt::format("use at most {}", gpus)
+                      : cluster.mixed() ? "use a smaller plan or more nodes"
+                                        : fmt::format("use a smaller plan or at least {:.0f} nodes",
+                                                      std::ceil(replica_size / cluster.node.gpus)));
     return;
   }
   const std::int64_t replica = std::int64_t{plan.tensor} * plan.pipeline * plan.context;
@@ -162,7 +163,8 @@ void complete_plan(const Value& root, const hw_models::ClusterSpec& cluster, str
   if (plan.data * replica == gpus) return;
   const std::int64_t ranks = plan.data * replica;
   std::string advice = fmt::format("use data {}", gpus / replica);
-  if (ranks % cluster.node.gpus == 0) advice += fmt::format(" or {} nodes", ranks / cluster.node.gpus);
+  if (!cluster.mixed() && ranks % cluster.node.gpus == 0)
+    advice += fmt::format(" or {} nodes", ranks / cluster.node.gpus);
   diagnostics.error(
       place_of(root, "plan.data"),
       fmt::format("{} x data {} = {} ranks, but the cluster has {} GPUs", per_replica, plan.data, ranks, gpus), advice);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "scenarios/predict/advice.h"
 #include "scenarios/predict/prediction.h"
@@ -85,6 +86,36 @@ std::string faults_text(const Faults& faults) {
   return fmt::format(" ({}{})", fmt::join(texts, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
+/// "the heaviest stage", and on which GPU where there are several kinds.
+std::string heaviest_stage(const MemoryPrediction& memory) {
+  if (memory.gpu_kinds.empty()) return "the heaviest stage";
+  const auto tightest = std::ranges::min_element(memory.gpu_kinds, {}, &GpuKindMemory::margin_bytes);
+  return fmt::format("stage {} on {}", tightest->stage, tightest->gpu);
+}
+
+/// Of a mixed cluster: which GPUs wait for which, and what helps; empty where none waits.
+std::string waiting_text(const StepPrediction& step) {
+  constexpr double kNoticed = 0.05;  // less, and one layer more or less would turn it round
+  if (step.gpu_kinds.size() < 2) return "";
+  const auto& [idle, busy] = std::ranges::minmax_element(step.gpu_kinds, std::greater<>(), &GpuKindStep::waits);
+  if (idle->waits - busy->waits < kNoticed) return "";
+  const auto spent = [&](TimeKind kind) { return step.breakdown_ns[static_cast<std::size_t>(kind)]; };
+  const bool replicas = spent(TimeKind::kStraggler) > spent(TimeKind::kImbalance);
+  return fmt::format(
+      "{} waits for {}, {:.0f} % of its step against {:.0f} %: {}give the stages on {} fewer layers "
+      "(layers_per_stage)",
+      idle->gpu, busy->gpu, 100 * idle->waits, 100 * busy->waits,
+      replicas ? "let every pipeline stage lie on one kind of GPU (pp last in rank_order) and " : "", busy->gpu);
+}
+
+/// `advice_against` for a mixed cluster, whose slow ranks are no accident.
+std::string advice_for(TimeKind worst, const Scenario& scenario, const StepPrediction& step) {
+  const std::string waiting = waiting_text(step);
+  if (waiting.empty()) return advice_against(worst, scenario);
+  if (worst == TimeKind::kStraggler) return "replicas differ in speed: " + waiting;
+  return fmt::format("{}; {}", advice_against(worst, scenario), waiting);
+}
+
 }  // namespace
 
 Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& prediction) {
@@ -92,14 +123,14 @@ Bottleneck find_bottleneck(const Scenario& scenario, const Prediction& predictio
   name_problem(scenario, prediction, bottleneck);
   if (!prediction.memory.fits) {
     bottleneck.name = "memory";
-    bottleneck.advice = fmt::format("{:.1f} GiB too much on the heaviest stage: {}",
-                                    -static_cast<double>(prediction.memory.margin_bytes()) / (1 << 30),
-                                    advice_against_memory(scenario));
+    bottleneck.advice =
+        fmt::format("{:.1f} GiB too much on {}: {}", -static_cast<double>(prediction.memory.margin_bytes()) / (1 << 30),
+                    heaviest_stage(prediction.memory), advice_against_memory(scenario));
     return bottleneck;
   }
   const TimeKind worst = starved(scenario, prediction) ? TimeKind::kDataStall : largest_loss(prediction);
   bottleneck.name = sim::name(worst);
-  bottleneck.advice = advice_against(worst, scenario);
+  bottleneck.advice = advice_for(worst, scenario, prediction.step);
   if (worst == TimeKind::kStraggler) bottleneck.advice += faults_text(scenario.faults);
   return bottleneck;
 }

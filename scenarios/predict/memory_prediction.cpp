@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
 
 #include "scenarios/predict/prediction.h"
 #include "sim/memory.h"
@@ -36,22 +39,87 @@ StageMemory stage_memory(const strategies::Role& role, const sim::RoleMemory& me
   return stage;
 }
 
+/// One kind of GPU and the roles whose ranks it hosts.
+struct Host {
+  std::string gpu;
+  std::int64_t capacity_bytes = 0;
+  std::set<std::size_t> roles;
+};
+
+/// In order of the nodes; one where all GPUs are alike.
+std::vector<Host> hosts_of(const Scenario& scenario, const strategies::Program& program) {
+  std::vector<Host> hosts;
+  if (!scenario.cluster.mixed()) {
+    Host& all = hosts.emplace_back(Host{scenario.gpu.name, scenario.gpu.memory.value(), {}});
+    for (std::size_t role = 0; role < program.roles.size(); ++role) all.roles.insert(role);
+    return hosts;
+  }
+  const hw_models::ClusterSpec& cluster = scenario.cluster;
+  const std::vector<std::size_t> kinds = gpu_kinds(cluster);
+  for (const std::size_t pool : kinds) {
+    hosts.push_back({kind_name(cluster, pool), cluster.pools[pool].gpu.memory.value(), {}});
+  }
+  const PlacedJob job = place_job(scenario, program);
+  for (std::size_t rank = 0; rank < program.role_of_rank.size(); ++rank) {
+    const auto pool = static_cast<std::size_t>(job.cluster.pool_of(job.placement.gpu[rank]));
+    const auto kind = std::ranges::find(kinds, hw_models::first_of_kind(cluster, pool)) - kinds.begin();
+    hosts[static_cast<std::size_t>(kind)].roles.insert(program.role_of_rank[rank]);
+  }
+  return hosts;
+}
+
+/// The stages that one kind of GPU hosts.
+class HostedStages {
+ public:
+  HostedStages(const strategies::Program& program, const hw_models::SoftwareSpec& software, std::int64_t overhead)
+      : program_(program), software_(software), overhead_(overhead), roles_(sim::replay_memory(program)) {}
+
+  using Stages = std::map<std::size_t, StageMemory>;  ///< by role
+
+  /// Adds those that `stages` does not hold yet.
+  GpuKindMemory on(const Host& host, Stages& stages) const {
+    GpuKindMemory memory{.gpu = host.gpu, .capacity_bytes = host.capacity_bytes};
+    const hw_models::Bytes limit(std::max<std::int64_t>(0, host.capacity_bytes - overhead_));
+    for (const std::size_t role : host.roles) {
+      const StageMemory stage = stage_memory(program_.roles[role], roles_[role], limit, software_);
+      if (stage.peak_bytes > memory.peak_bytes) memory.stage = stage.stage;
+      memory.peak_bytes = std::max(memory.peak_bytes, stage.peak_bytes);
+      memory.peak_allocated_bytes = std::max(memory.peak_allocated_bytes, stage.allocated_bytes);
+      stages.try_emplace(role, stage);
+    }
+    memory.device_bytes = memory.peak_bytes + overhead_;
+    return memory;
+  }
+
+ private:
+  const strategies::Program& program_;
+  const hw_models::SoftwareSpec& software_;
+  std::int64_t overhead_;
+  std::vector<sim::RoleMemory> roles_;
+};
+
 }  // namespace
 
 MemoryPrediction predict_memory(const Scenario& scenario, const strategies::Program& program) {
   const hw_models::SoftwareSpec& software = scenario.software.prices;
   MemoryPrediction memory;
-  const std::vector<sim::RoleMemory> roles = sim::replay_memory(program);
-  memory.capacity_bytes = scenario.gpu.memory.value();
   memory.overhead_bytes = software.context.value() + communicators(program) * software.communicator.value();
-  const hw_models::Bytes limit(std::max<std::int64_t>(0, memory.capacity_bytes - memory.overhead_bytes));
-  for (std::size_t r = 0; r < roles.size(); ++r) {
-    memory.stages.push_back(stage_memory(program.roles[r], roles[r], limit, software));
-    memory.peak_bytes = std::max(memory.peak_bytes, memory.stages.back().peak_bytes);
-    memory.peak_allocated_bytes = std::max(memory.peak_allocated_bytes, memory.stages.back().allocated_bytes);
-  }
-  memory.device_bytes = memory.peak_bytes + memory.overhead_bytes;
-  memory.fits = memory.device_bytes <= memory.capacity_bytes;
+  const HostedStages hosted(program, software, memory.overhead_bytes);
+  const std::vector<Host> hosts = hosts_of(scenario, program);
+  std::vector<std::size_t> smallest_first(hosts.size());
+  std::iota(smallest_first.begin(), smallest_first.end(), 0);
+  std::ranges::stable_sort(smallest_first, {}, [&](std::size_t host) { return hosts[host].capacity_bytes; });
+  memory.gpu_kinds.resize(hosts.size());
+  HostedStages::Stages stages;
+  for (const std::size_t host : smallest_first) memory.gpu_kinds[host] = hosted.on(hosts[host], stages);
+  for (const auto& [role, stage] : stages) memory.stages.push_back(stage);
+  const GpuKindMemory& tightest = *std::ranges::min_element(memory.gpu_kinds, {}, &GpuKindMemory::margin_bytes);
+  memory.capacity_bytes = tightest.capacity_bytes;
+  memory.peak_bytes = tightest.peak_bytes;
+  memory.peak_allocated_bytes = tightest.peak_allocated_bytes;
+  memory.device_bytes = tightest.device_bytes;
+  memory.fits = memory.margin_bytes() >= 0;
+  if (!scenario.cluster.mixed()) memory.gpu_kinds.clear();
   return memory;
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "hw_models/cluster_numbering.h"
+#include "scenarios/predict/gpu_kinds.h"
 
 namespace scenarios {
 namespace {
@@ -30,6 +32,7 @@ class Warnings {
       : scenario_(scenario), program_(program), job_(job), families_(families) {}
 
   std::vector<std::string> run() {
+    unlike_tensor_ranks();
     for (const FamilySpread& family : families_) {
       if (family.name == "tensor" && family.across_domains > 0) {
         tensor(family);
@@ -43,8 +46,11 @@ class Warnings {
  private:
   /// The whole job sums a number; messages are handed to a neighbour on the right rail where one is near (PXN).
   bool suffers(const FamilySpread& family) const {
-    const hw_models::ScaleUpKind kind = scenario_.cluster.node.scale_up;
-    const bool hands_over = kind == hw_models::ScaleUpKind::kSwitch || kind == hw_models::ScaleUpKind::kMesh;
+    bool hands_over = true;
+    for (std::size_t pool = 0; pool < scenario_.cluster.pool_count(); ++pool) {
+      const hw_models::ScaleUpKind kind = scenario_.cluster.node_of_pool(pool).scale_up;
+      hands_over = hands_over && (kind == hw_models::ScaleUpKind::kSwitch || kind == hw_models::ScaleUpKind::kMesh);
+    }
     return family.name != "world" && !(family.name == "pipeline" && hands_over);
   }
 
@@ -55,8 +61,44 @@ class Warnings {
     return count == family.groups ? "all " + all : fmt::format("{} of {}", count, all);
   }
 
+  /// Tensor groups whose members sit on several kinds of GPU.
+  void unlike_tensor_ranks() {
+    if (!scenario_.cluster.mixed()) return;
+    const auto tensor = std::ranges::find(program_.groups, "tensor", &strategies::Group::name);
+    const FamilySpread* family = find_family(families_, "tensor");
+    if (tensor == program_.groups.end() || family == nullptr) return;
+    int unlike = 0;
+    std::set<std::string> kinds;
+    for (const std::vector<int>& group : strategies::placed_groups(program_, *tensor, job_.placement)) {
+      std::set<std::string> own;
+      for (const int gpu : group) own.insert(kind_of(gpu));
+      if (own.size() < 2) continue;
+      ++unlike;
+      kinds.insert(own.begin(), own.end());
+    }
+    if (unlike == 0) return;
+    warnings_.push_back(fmt::format(
+        "{} mix {}: in every layer the faster GPUs wait for the slower; let tensor divide the GPUs of every "
+        "entry of cluster.nodes",
+        counted(unlike, *family), fmt::join(kinds, " and ")));
+  }
+
+  std::string kind_of(int gpu) const {
+    const auto pool = static_cast<std::size_t>(job_.cluster.pool_of(gpu));
+    return kind_name(scenario_.cluster, hw_models::first_of_kind(scenario_.cluster, pool));
+  }
+
+  /// GPUs of the smallest domain.
+  int smallest_domain() const {
+    int domain = hw_models::domain_size(scenario_.cluster.node);
+    for (const hw_models::NodePool& pool : scenario_.cluster.pools) {
+      domain = std::min(domain, hw_models::domain_size(pool.node));
+    }
+    return domain;
+  }
+
   void tensor(const FamilySpread& family) {
-    const int domain = hw_models::domain_size(scenario_.cluster.node);
+    const int domain = smallest_domain();
     std::string advice = "let rank_order begin with tp";
     if (family.ranks > domain) {
       advice = fmt::format("use tensor: {} or less", domain);
@@ -105,6 +147,7 @@ class Warnings {
   std::optional<std::string> better_rule(const Count& count) const {
     int least = count(families_);
     std::optional<std::string> best;
+    if (!hw_models::gpus_of_every_node(scenario_.cluster)) return best;
     for (const strategies::PlacementRule& rule : strategies::placement_rules()) {
       const auto spread =
           strategies::spread_families(program_, rule.place(program_, scenario_.cluster.node.gpus), job_.cluster);

@@ -25,7 +25,18 @@ double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& 
   return 0;
 }
 
-StepPrediction predict_step(const Scenario& scenario, const strategies::Program& program,
+/// Mean over the GPUs of the cluster.
+double peak_flops(const Scenario& scenario) {
+  const hw_models::DType dtype = scenario.training.precision;
+  if (!scenario.cluster.mixed()) return scenario.gpu.peak(dtype).value();
+  double sum = 0;
+  for (const hw_models::NodePool& pool : scenario.cluster.pools) {
+    sum += pool.gpu.peak(dtype).value() * pool.nodes * pool.node.gpus;
+  }
+  return sum / scenario.cluster.gpus();
+}
+
+StepPrediction predict_step(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,
                             const sim::StepResult& result) {
   StepPrediction step;
   step.time_s = static_cast<double>(result.step_ns) * 1e-9;
@@ -33,7 +44,7 @@ StepPrediction predict_step(const Scenario& scenario, const strategies::Program&
   step.tokens_per_s_per_gpu = step.tokens_per_s / program.ranks();
   const strategies::TokenFlops flops =
       strategies::training_flops_per_token(scenario.model, scenario.training.sequence_length);
-  const double peak = scenario.gpu.peak(scenario.training.precision).value();
+  const double peak = peak_flops(scenario);
   const double rate = step.tokens_per_s_per_gpu;
   step.model_tflops_per_gpu = (flops.dense + flops.attention) * rate * 1e-12;
   step.mfu = (flops.dense + flops.attention) * rate / peak;
@@ -46,6 +57,7 @@ StepPrediction predict_step(const Scenario& scenario, const strategies::Program&
   step.dtype = hw_models::info(scenario.training.precision).name;
   step.breakdown_ns = result.mean;
   step.contention_ns = result.contention_ns;
+  step.gpu_kinds = gpu_kind_steps(job, result);
   return step;
 }
 
@@ -83,7 +95,7 @@ Prediction predict(const Scenario& scenario, const SimulationChoice& choice) {
   if (std::string text = routing_warning(scenario, program, job, prediction.result.step_ns); !text.empty()) {
     prediction.warnings.push_back(std::move(text));
   }
-  prediction.step = predict_step(scenario, program, prediction.result);
+  prediction.step = predict_step(scenario, program, job, prediction.result);
   prediction.faults = predict_faults(scenario, program, prediction.step.time_s);
   prediction.memory = predict_memory(scenario, program);
   prediction.run = predict_run(scenario, prediction.step, prediction.gpus);

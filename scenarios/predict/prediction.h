@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/predict/gpu_kinds.h"
 #include "scenarios/predict/simulate_scenario.h"
 #include "scenarios/scenario.h"
 #include "sim/step_result.h"
@@ -26,7 +27,8 @@ struct StepPrediction {
   double peak_tflops = 0;
   std::string dtype;
   sim::Breakdown breakdown_ns{};
-  std::int64_t contention_ns = 0;  ///< what of the breakdown was lost to sharing ports and multiprocessors
+  std::int64_t contention_ns = 0;      ///< what of the breakdown was lost to sharing ports and multiprocessors
+  std::vector<GpuKindStep> gpu_kinds;  ///< of a mixed cluster, in order of its nodes; empty where all are alike
 };
 
 struct StageMemory {
@@ -37,6 +39,18 @@ struct StageMemory {
   int microbatches = 0;  ///< most microbatches alive at once
 };
 
+/// Of a mixed cluster: the heaviest stage on GPUs of one kind.
+struct GpuKindMemory {
+  std::string gpu;
+  std::int64_t capacity_bytes = 0;
+  int stage = 0;
+  std::int64_t peak_bytes = 0, peak_allocated_bytes = 0, device_bytes = 0;
+
+  std::int64_t margin_bytes() const { return capacity_bytes - device_bytes; }
+};
+
+/// In a mixed cluster capacity, peaks and device bytes are those of the kind of GPU with the smallest margin, and a
+/// stage is listed as it is on the smallest GPU that hosts it.
 struct MemoryPrediction {
   bool fits = true;
   std::int64_t capacity_bytes = 0;
@@ -44,6 +58,7 @@ struct MemoryPrediction {
   std::int64_t overhead_bytes = 0;                        ///< context and communicators
   std::int64_t device_bytes = 0;                          ///< peak + overhead
   std::vector<StageMemory> stages;
+  std::vector<GpuKindMemory> gpu_kinds;  ///< in order of the nodes; empty where all are alike
 
   std::int64_t margin_bytes() const { return capacity_bytes - device_bytes; }
 };

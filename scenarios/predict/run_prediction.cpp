@@ -21,8 +21,35 @@ double activity(const StepPrediction& step) {
   return std::clamp(static_cast<double>(busy) * 1e-9 / step.time_s, 0.0, 1.0);
 }
 
+double watts_at(const hw_models::GpuSpec& gpu, double activity) {
+  return gpu.idle_power.value() + activity * (gpu.active_power.value() - gpu.idle_power.value());
+}
+
+/// Mean over the ranks: each kind of GPU has its own activity.
+double gpu_watts(const Scenario& scenario, const StepPrediction& step) {
+  if (step.gpu_kinds.empty()) return watts_at(scenario.gpu, activity(step));
+  double sum = 0;
+  int ranks = 0;
+  for (const GpuKindStep& kind : step.gpu_kinds) {
+    sum += kind.ranks * watts_at(scenario.cluster.pools[kind.pool].gpu, kind.busy);
+    ranks += kind.ranks;
+  }
+  return sum / ranks;
+}
+
+/// Of the nodes that hold `gpus` GPUs; a mixed cluster is in use as a whole.
+double node_watts(const hw_models::ClusterSpec& cluster, int gpus) {
+  if (!cluster.mixed()) {
+    const int nodes = (gpus + cluster.node.gpus - 1) / cluster.node.gpus;
+    return nodes * cluster.node.overhead_power.value();
+  }
+  double sum = 0;
+  for (const hw_models::NodePool& pool : cluster.pools) sum += pool.nodes * pool.node.overhead_power.value();
+  return sum;
+}
+
 /// USD per GPU-hour from the rent, or from the purchase spread over its years of use.
-double gpu_hour_price(const PriceSpec& price, int gpus_per_node) {
+double gpu_hour_price(const PriceSpec& price, double gpus_per_node) {
   if (price.usd_per_node) return *price.usd_per_node / gpus_per_node / (price.years * kHoursPerYear);
   return price.usd_per_gpu_hour;
 }
@@ -32,8 +59,7 @@ double gpu_hour_price(const PriceSpec& price, int gpus_per_node) {
 // energy = (GPUs x (idle + activity x (active - idle)) + nodes x overhead) x hours x PUE
 RunPrediction predict_run(const Scenario& scenario, const StepPrediction& step, int gpus) {
   RunPrediction run;
-  const hw_models::GpuSpec& gpu = scenario.gpu;
-  run.average_gpu_watts = gpu.idle_power.value() + activity(step) * (gpu.active_power.value() - gpu.idle_power.value());
+  run.average_gpu_watts = gpu_watts(scenario, step);
   if (scenario.training.tokens <= 0) return run;
   const double tokens_per_step =
       static_cast<double>(scenario.training.global_batch) * static_cast<double>(scenario.training.sequence_length);
@@ -43,10 +69,10 @@ RunPrediction predict_run(const Scenario& scenario, const StepPrediction& step, 
   run.days = seconds / kSecondsPerDay;
   const double hours = seconds / 3600;
   run.gpu_hours = hours * gpus;
-  const int nodes = (gpus + scenario.cluster.node.gpus - 1) / scenario.cluster.node.gpus;
-  const double watts = gpus * run.average_gpu_watts + nodes * scenario.cluster.node.overhead_power.value();
+  const double watts = gpus * run.average_gpu_watts + node_watts(scenario.cluster, gpus);
   run.energy_kwh = watts * hours * scenario.price.pue / 1000;
-  const double price = gpu_hour_price(scenario.price, scenario.cluster.node.gpus);
+  const double gpus_per_node = static_cast<double>(scenario.cluster.gpus()) / scenario.cluster.nodes;
+  const double price = gpu_hour_price(scenario.price, gpus_per_node);
   if (price <= 0) {
     run.cost_basis = "no price known: set cluster.price";
     return run;

@@ -56,7 +56,8 @@ void check_size(const Scenario& scenario, const strategies::Program& program, co
 
 /// Whether something sets ranks of one role apart that would be alike.
 bool unlike(const Scenario& scenario) {
-  return scenario.faults.any() || scenario.placement.listed() || scenario.cluster.fabric.hash_seed;
+  return scenario.cluster.mixed() || scenario.faults.any() || scenario.placement.listed() ||
+         scenario.cluster.fabric.hash_seed;
 }
 
 sim::RankClasses classes_of(const Scenario& scenario, const strategies::Program& program, const PlacedJob& job,

@@ -1,7 +1,7 @@
 // The step of a scenario's Program on the scenario's cluster.
 //
-// Ranks of a role count as alike, the slowest of them for all, unless something makes one differ (faults, a listed
-// placement, hashed routing): then ranks of the same prices and partners are (sim/rank_classes.h).
+// Ranks of a role count as alike, the slowest of them for all, unless something makes one differ (a mixed cluster,
+// faults, a listed placement, hashed routing): then ranks of the same prices and partners are (sim/rank_classes.h).
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hw_models/fabric_shape.h"
+#include "scenarios/report/cluster_text.h"
 #include "scenarios/report/table.h"
 
 namespace scenarios {
@@ -40,7 +41,7 @@ int crossed(std::size_t tier) { return static_cast<int>(hw_models::switches_cros
 std::string fabric_text(const hw_models::ClusterSpec& cluster) {
   const hw_models::FabricSpec& fabric = cluster.fabric;
   std::string text = fmt::format("{}: {}, {} nodes of {}, {} plane{}, {} routing\n\n", fabric.name, name(fabric.kind),
-                                 cluster.nodes, cluster.node.name, fabric.planes, fabric.planes > 1 ? "s" : "",
+                                 cluster.nodes, node_names(cluster), fabric.planes, fabric.planes > 1 ? "s" : "",
                                  fabric.hash_seed ? fmt::format("hashed (seed {})", *fabric.hash_seed) : "balanced");
   const std::vector<Tier> tiers = tiers_of(cluster);
   if (tiers.empty()) return text + "No switches between the nodes.\n";

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "scenarios/report/cluster_text.h"
 #include "scenarios/report/table.h"
 
 namespace scenarios {
@@ -29,9 +30,10 @@ std::string placement_text(const Scenario& scenario, const PlacementPrediction& 
                     extent_text(family.rails), std::to_string(family.across_domains),
                     std::to_string(family.across_units), std::to_string(family.misrailed)});
   }
-  std::string text = fmt::format(
-      "{} x {} ({} GPUs each){}; placement {}, rank order {}\n\n", cluster.nodes, cluster.node.name, cluster.node.gpus,
-      cluster.nodes > 1 ? ", " + cluster.fabric.name : "", placement.rule, scenario.plan.rank_order);
+  const auto gpus = [&](std::size_t pool) { return fmt::format(" ({} GPUs each)", cluster.node_of_pool(pool).gpus); };
+  std::string text =
+      fmt::format("{}{}; placement {}, rank order {}\n\n", nodes_text(cluster, gpus),
+                  cluster.nodes > 1 ? ", " + cluster.fabric.name : "", placement.rule, scenario.plan.rank_order);
   if (placement.families.empty()) return text + "No ranks communicate.\n";
   text +=
       "Where the groups of every family lie\n" + table(rows, 1) +

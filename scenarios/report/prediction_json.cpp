@@ -14,18 +14,22 @@ Json step_json(const StepPrediction& step) {
     breakdown[sim::name(static_cast<sim::TimeKind>(k))] =
         static_cast<double>(step.breakdown_ns[static_cast<std::size_t>(k)]) * 1e-9;
   }
-  return {{"time_s", step.time_s},
-          {"tokens_per_s", step.tokens_per_s},
-          {"tokens_per_s_per_gpu", step.tokens_per_s_per_gpu},
-          {"model_tflops_per_gpu", step.model_tflops_per_gpu},
-          {"mfu", step.mfu},
-          {"mfu_causal", step.mfu_causal},
-          {"hfu", step.hfu},
-          {"flops_convention", step.flops_convention},
-          {"peak_tflops", step.peak_tflops},
-          {"dtype", step.dtype},
-          {"breakdown_s", breakdown},
-          {"contention_s", static_cast<double>(step.contention_ns) * 1e-9}};
+  Json json{{"time_s", step.time_s},
+            {"tokens_per_s", step.tokens_per_s},
+            {"tokens_per_s_per_gpu", step.tokens_per_s_per_gpu},
+            {"model_tflops_per_gpu", step.model_tflops_per_gpu},
+            {"mfu", step.mfu},
+            {"mfu_causal", step.mfu_causal},
+            {"hfu", step.hfu},
+            {"flops_convention", step.flops_convention},
+            {"peak_tflops", step.peak_tflops},
+            {"dtype", step.dtype},
+            {"breakdown_s", breakdown},
+            {"contention_s", static_cast<double>(step.contention_ns) * 1e-9}};
+  for (const GpuKindStep& kind : step.gpu_kinds) {  // of a mixed cluster
+    json["gpus"].push_back({{"gpu", kind.gpu}, {"ranks", kind.ranks}, {"computes", kind.busy}, {"waits", kind.waits}});
+  }
+  return json;
 }
 
 Json memory_object(const MemoryPrediction& memory) {
@@ -41,12 +45,21 @@ Json memory_object(const MemoryPrediction& memory) {
                       {"other", stage.other},
                       {"microbatches", stage.microbatches}});
   }
-  return {{"fits", memory.fits},
-          {"capacity_bytes", memory.capacity_bytes},
-          {"peak_bytes", memory.peak_bytes},
-          {"peak_allocated_bytes", memory.peak_allocated_bytes},
-          {"device_bytes", memory.device_bytes},
-          {"stages", stages}};
+  Json json{{"fits", memory.fits},
+            {"capacity_bytes", memory.capacity_bytes},
+            {"peak_bytes", memory.peak_bytes},
+            {"peak_allocated_bytes", memory.peak_allocated_bytes},
+            {"device_bytes", memory.device_bytes},
+            {"stages", stages}};
+  for (const GpuKindMemory& kind : memory.gpu_kinds) {  // of a mixed cluster
+    json["gpus"].push_back({{"gpu", kind.gpu},
+                            {"fits", kind.margin_bytes() >= 0},
+                            {"capacity_bytes", kind.capacity_bytes},
+                            {"stage", kind.stage},
+                            {"peak_bytes", kind.peak_bytes},
+                            {"device_bytes", kind.device_bytes}});
+  }
+  return json;
 }
 
 Json faults_json(const std::optional<FaultCost>& faults) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/report/cluster_text.h"
 #include "scenarios/report/table.h"
 
 namespace scenarios {
@@ -77,9 +78,13 @@ std::string head_text(const Scenario& scenario, const Prediction& prediction) {
       {"model", fmt::format("{} ({} parameters), sequence {}, global batch {}", scenario.model.name,
                             count_text(static_cast<double>(strategies::count_parameters(scenario.model).total)),
                             scenario.training.sequence_length, scenario.training.global_batch)});
-  rows.push_back({"cluster", fmt::format("{} x {} ({} {}){}", scenario.cluster.nodes, scenario.cluster.node.name,
-                                         prediction.gpus, scenario.gpu.name,
-                                         scenario.cluster.nodes > 1 ? ", " + scenario.cluster.fabric.name : "")});
+  const hw_models::ClusterSpec& cluster = scenario.cluster;
+  const auto gpus = [&](std::size_t pool) {
+    const int of_pool = cluster.nodes_of_pool(pool) * cluster.node_of_pool(pool).gpus;
+    return cluster.mixed() ? fmt::format(" ({} {})", of_pool, cluster.pools[pool].gpu.name)
+                           : fmt::format(" ({} {})", prediction.gpus, scenario.gpu.name);
+  };
+  rows.push_back({"cluster", nodes_text(cluster, gpus) + (cluster.nodes > 1 ? ", " + cluster.fabric.name : "")});
   rows.push_back({"plan", plan_text(scenario)});
   rows.push_back({"step", seconds_text(step.time_s)});
   rows.push_back({"", fmt::format("{} to {}: {}", seconds_text(prediction.band.step_low_s),
@@ -121,6 +126,16 @@ std::string breakdown_text(const Prediction& prediction) {
                      100 * lost / total, seconds_text(lost * 1e-9));
 }
 
+/// Of a mixed cluster.
+std::string gpu_kinds_text(const StepPrediction& step) {
+  std::vector<std::vector<std::string>> rows;
+  for (const GpuKindStep& kind : step.gpu_kinds) {
+    rows.push_back({fmt::format("  {} {}", kind.ranks, kind.gpu), fmt::format("computes {:.1f} %", 100 * kind.busy),
+                    fmt::format("waits for other ranks {:.1f} %", 100 * kind.waits)});
+  }
+  return rows.empty() ? "" : "By kind of GPU\n" + table(rows) + "\n";
+}
+
 std::string run_text(const Prediction& prediction) {
   const RunPrediction& run = prediction.run;
   if (run.tokens <= 0) return "Run: unknown length (set training.tokens for days, cost and energy)\n";
@@ -134,6 +149,30 @@ std::string run_text(const Prediction& prediction) {
   text += fmt::format("  energy  {} kWh at {:.0f} W per GPU ({})\n", small_or_grouped(run.energy_kwh),
                       run.average_gpu_watts, run.energy_status);
   return text;
+}
+
+/// "h100-sxm-80gb has 79.11"
+std::string capacities_text(const Scenario& scenario, const MemoryPrediction& memory) {
+  const MemoryUnit unit = unit_of(memory);
+  if (memory.gpu_kinds.empty()) return fmt::format("{} has {}", scenario.gpu.name, unit(memory.capacity_bytes));
+  std::string text;
+  for (const GpuKindMemory& kind : memory.gpu_kinds) {
+    text += fmt::format("{}{} has {}", text.empty() ? "" : ", ", kind.gpu, unit(kind.capacity_bytes));
+  }
+  return text;
+}
+
+/// Of a mixed cluster: a line for every kind of GPU.
+std::string margins_text(const MemoryPrediction& memory) {
+  const MemoryUnit unit = unit_of(memory);
+  std::string text;
+  for (const GpuKindMemory& kind : memory.gpu_kinds) {
+    text += kind.margin_bytes() >= 0 ? fmt::format("  fits {}: {} {} to spare on its heaviest stage, {}\n", kind.gpu,
+                                                   unit(kind.margin_bytes()), unit.name, kind.stage)
+                                     : fmt::format("  DOES NOT FIT {}: {} {} too much on its heaviest stage, {}\n",
+                                                   kind.gpu, unit(-kind.margin_bytes()), unit.name, kind.stage);
+  }
+  return memory.fits ? text : text + "  all else is what it would take with enough memory\n";
 }
 
 }  // namespace
@@ -158,9 +197,10 @@ std::string memory_text(const Scenario& scenario, const MemoryPrediction& memory
     shown.push_back(rows.back());
     rows = std::move(shown);
   }
-  std::string text = fmt::format("Memory per GPU at its peak, {} ({} has {})\n", unit.name, scenario.gpu.name,
-                                 unit(memory.capacity_bytes)) +
-                     table(rows, 1);
+  std::string text =
+      fmt::format("Memory per GPU at its peak, {} ({})\n", unit.name, capacities_text(scenario, memory)) +
+      table(rows, 1);
+  if (!memory.gpu_kinds.empty()) return text + margins_text(memory);
   text += memory.fits
               ? fmt::format("  fits: {} {} to spare on the heaviest stage\n", unit(memory.margin_bytes()), unit.name)
               : fmt::format(
@@ -172,7 +212,7 @@ std::string memory_text(const Scenario& scenario, const MemoryPrediction& memory
 
 std::string prediction_text(const Scenario& scenario, const Prediction& prediction) {
   const Bottleneck& b = prediction.bottleneck;
-  return head_text(scenario, prediction) + "\n" + breakdown_text(prediction) + "\n" +
+  return head_text(scenario, prediction) + "\n" + breakdown_text(prediction) + "\n" + gpu_kinds_text(prediction.step) +
          memory_text(scenario, prediction.memory) + "\n" + run_text(prediction) + "\n" +
          fmt::format("Problem: {} ({})\nBottleneck: {}; {}\n", b.problem == "both" ? "speed and capacity" : b.problem,
                      b.figures, b.name, b.advice);

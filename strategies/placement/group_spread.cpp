@@ -34,7 +34,7 @@ class Survey {
 
  private:
   bool has_rails() const {
-    return cluster_.spec().fabric.kind == hw_models::FabricKind::kRailOptimized && cluster_.spec().node.nics > 0;
+    return cluster_.spec().fabric.kind == hw_models::FabricKind::kRailOptimized && cluster_.nic_stride() > 0;
   }
 
   void add(const Members& stages, bool chain, FamilySpread& spread) const {

@@ -99,7 +99,7 @@ Seat seat_of(const Placement& placement, const hw_models::Cluster& cluster, Rank
   const int gpu = placement.gpu[static_cast<std::size_t>(rank.value)];
   const int host = cluster.node_of(gpu);
   const int nic = cluster.nic_of(gpu);
-  return {host, gpu - host * cluster.spec().node.gpus, nic < 0 ? -1 : nic - host * cluster.spec().node.nics};
+  return {host, cluster.local_of(gpu), nic < 0 ? -1 : nic - host * cluster.nic_stride()};
 }
 
 std::vector<std::vector<int>> placed_groups(const Program& program, GroupId group, const Placement& placement) {

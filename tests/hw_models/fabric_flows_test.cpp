@@ -216,7 +216,7 @@ TEST(HashedRouting, MessagesThatRunAtOnceCollide) {
     const double alone = network.send(Bytes(kBytes), 0, 32).value();
     for (int node = 0; node < 4; ++node) {
       const FlowShare& share = shares[static_cast<std::size_t>(node)];
-      const double time = network.send(Bytes(kBytes), 8 * node, 8 * (node + 4), 1, share).value();
+      const double time = network.send(Bytes(kBytes), 8 * node, 8 * (node + 4), {1, 1}, share).value();
       EXPECT_NEAR(time / alone, std::max(2, share.flows) / 2.0, 1e-2);
     }
   }

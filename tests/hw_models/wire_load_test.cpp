@@ -96,7 +96,7 @@ TEST(WireLoad, AMessageLoadsItsWay) {
   EXPECT_NEAR(far.at(Port::kNicOut).value(), 10 / 50.0, 1e-9);
   EXPECT_EQ(far.at(Port::kNicIn), Seconds(0));
   EXPECT_EQ(far.channels, 2);
-  EXPECT_NEAR(send_load(Bytes(kBig), cluster, 2, 10, 3).at(Port::kNicOut).value(), 30 / 50.0, 1e-9);
+  EXPECT_NEAR(send_load(Bytes(kBig), cluster, 2, 10, {3, 3}).at(Port::kNicOut).value(), 30 / 50.0, 1e-9);
   EXPECT_EQ(send_load(Bytes(kBig), cluster, 3, 3).at(Port::kScaleUpOut), Seconds(0));
 }
 

@@ -108,4 +108,15 @@ ClusterSpec half_attached(int nodes) {
   return spec;
 }
 
+ClusterSpec in_pools(const ClusterSpec& plain, const std::vector<int>& sizes) {
+  std::vector<NodePool> pools;
+  for (const int nodes : sizes) pools.push_back({plain.node, {}, nodes});
+  return mixed_cluster(pools, plain.fabric);
+}
+
+ClusterSpec h100_and_a100(int h100_nodes, int a100_nodes) {
+  const ClusterSpec fast = dgx_h100(1);
+  return mixed_cluster({{fast.node, {}, h100_nodes}, {p4d(1).node, {}, a100_nodes}}, fast.fabric);
+}
+
 }  // namespace hw_models::examples

@@ -1,6 +1,8 @@
 // Clusters written out by hand, for the tests of the cluster graph and of the network.
 #pragma once
 
+#include <vector>
+
 #include "hw_models/cluster.h"
 
 namespace hw_models::examples {
@@ -30,5 +32,10 @@ ClusterSpec cube_mesh(int nodes);
 ClusterSpec shuffled_rails(int nodes);
 /// 8 GPUs behind switches, 4 NICs of 200 Gb/s on socket 0; the GPUs of socket 1 reach them over the link between both.
 ClusterSpec half_attached(int nodes);
+
+/// The nodes of `plain` cut into pools of these sizes.
+ClusterSpec in_pools(const ClusterSpec& plain, const std::vector<int>& sizes);
+/// 8 H100 with 8 NICs of 400 Gb/s beside 8 A100 with 4 NICs of 100 Gb/s, on one rail-optimised fabric.
+ClusterSpec h100_and_a100(int h100_nodes, int a100_nodes);
 
 }  // namespace hw_models::examples

@@ -415,5 +415,39 @@ TEST(PriceProgram, SingleRanksPayForTheirOwnRoute) {
   EXPECT_EQ(folded_by_price(program, ranks, cluster, software(), {{0, 1, 8, 9}}).size(), 2U);
 }
 
+// One rank of each stage on a node with slower GPUs, a slower host and slower NICs.
+TEST(PriceProgram, EveryPoolHasItsOwnGpusHostsAndPorts) {
+  const hw_models::Matmul matmul{.m = 4096, .n = 4096, .k = 4096};
+  const strategies::Program program =
+      two_stages(1, 2, {strategies::Compute{matmul}, all_reduce(kDataGroup, Bytes(100'000'000))});
+  const hw_models::ClusterSpec plain = eight_gpu_nodes(2, 8);
+  hw_models::NodePool fast{plain.node, h100(), 1}, slow = fast;
+  slow.gpu.matrix_peak[static_cast<std::size_t>(hw_models::DType::kBf16)] = hw_models::FlopsPerSecond(312e12);
+  slow.gpu.speed_spread = 0.1;
+  slow.node.host_speed = 0.5;
+  slow.node.nic_bandwidth = BytesPerSecond(25e9);
+  const hw_models::Cluster cluster(hw_models::mixed_cluster({fast, slow}, plain.fabric));
+  const strategies::Placement placement{{0, 8, 1, 9}};
+  const RankClasses ranks = single_ranks(program);
+  const Prices prices = price_program(program, ranks, cluster, h100(), software(), placement, {});
+  const auto kernel = [&](const hw_models::GpuSpec& gpu) {
+    return rounded_up(hw_models::kernel_cost(matmul, gpu).time + software().kernel_gap);
+  };
+  EXPECT_EQ(prices.at(0, 0, {0}).duration_ns, kernel(h100()));
+  hw_models::GpuSpec slowest_of_two = slow.gpu;  // ranks 1 and 3 sit on GPUs of this kind
+  slowest_of_two.matrix_efficiency /= 1 + 0.1 * 0.5;
+  EXPECT_EQ(prices.at(1, 0, {0}).duration_ns, kernel(slowest_of_two));
+  EXPECT_EQ(prices.at(1, 0, {0}).issue_ns, 2 * prices.at(0, 0, {0}).issue_ns);
+  // The collective takes as long for both; it fills the slow NIC and half of the fast one.
+  EXPECT_EQ(prices.at(0, 0, {1}).duration_ns, prices.at(1, 0, {1}).duration_ns);
+  const auto nic = static_cast<std::size_t>(hw_models::Port::kNicOut);
+  const double fast_nic = prices.loads.all[prices.at(0, 0, {1}).load].ports[nic];
+  const double slow_nic = prices.loads.all[prices.at(1, 0, {1}).load].ports[nic];
+  EXPECT_NEAR(fast_nic / slow_nic, 0.5, 1e-3);
+  EXPECT_EQ(folded_by_price(program, ranks, cluster, software(), placement).size(), 4U);
+  EXPECT_THROW(price_program(program, classes_by_role(program), cluster, h100(), software(), placement, {}),
+               std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace sim

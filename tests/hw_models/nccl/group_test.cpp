@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/programs/cluster_examples.h"
 
 namespace hw_models {
@@ -34,6 +36,26 @@ TEST(NcclGroup, CorrectionsOfTheCatalogueComeBeforeTheGenerations) {
   EXPECT_EQ(own.fabric.step, 5);
   EXPECT_FALSE(nccl_system(examples::p4d(1)).nvls);
   EXPECT_EQ(nccl_system(examples::p4d(1)).gpus_per_nic, 2);
+}
+
+TEST(NcclGroup, UnlikeNodesAgreeOnWhatAllHave) {
+  const auto system = [](const ClusterSpec& cluster) { return nccl_system(cluster); };
+  const NcclSystem h100 = system(examples::dgx_h100(1)), a100 = system(examples::p4d(1));
+  const NcclSystem b200 = system(examples::p6_b200(1)), pcie = system(examples::pcie_box(1));
+  const NcclSystem both = joint(h100, a100);
+  EXPECT_EQ(both.generation, NcclGeneration::kAmpere);
+  EXPECT_FALSE(both.nvls);
+  EXPECT_FALSE(both.ll128);
+  EXPECT_TRUE(both.nvlink);
+  EXPECT_EQ(both.gpus_per_nic, 2);
+  EXPECT_EQ(both.node.launch, std::max(h100.node.launch, a100.node.launch));
+  EXPECT_EQ(both.node.bandwidth, std::min(h100.node.bandwidth, a100.node.bandwidth));
+  EXPECT_TRUE(joint(h100, b200).ll128);
+  EXPECT_TRUE(joint(h100, b200).nvls);
+  EXPECT_EQ(joint(pcie, h100).generation, NcclGeneration::kPcie);
+  EXPECT_FALSE(joint(pcie, h100).nvlink);
+  EXPECT_TRUE(joint(a100, a100).ll128);
+  EXPECT_EQ(system(examples::h100_and_a100(1, 1)).generation, NcclGeneration::kAmpere);
 }
 
 TEST(NcclGroup, TablesAreInTheOrderOfTheNames) {

@@ -124,6 +124,102 @@ faults: {slow_gpu: {rank: 5, factor: 1.5}}
     5 | faults: {slow_gpu: {rank: 5, factor: 1.5}}
       |                                      ^ use 0.001 to 1
 )"},
+    {"ListBesideNode",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, gpus: 16, nodes: [{node: dgx-h200, count: 2}]}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:3:17: error: 'node' has no meaning beside a list of nodes
+    3 | cluster: {node: dgx-h100, gpus: 16, nodes: [{node: dgx-h200, count: 2}]}
+      |                 ^ write it in the list: nodes: [{node: ..., count: 4}]
+scenario.yaml:3:33: error: 'gpus' has no meaning beside a list of nodes
+    3 | cluster: {node: dgx-h100, gpus: 16, nodes: [{node: dgx-h200, count: 2}]}
+      |                                 ^ change the counts in the list
+)"},
+    {"ListWithBadEntries",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {nodes: [{node: dgx-h1000, count: 2}, {node: dgx-h100}, {count: 0, nodes: 3}]}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:3:26: error: 'dgx-h1000' is not in the catalogue
+    3 | cluster: {nodes: [{node: dgx-h1000, count: 2}, {node: dgx-h100}, {count: 0, nodes: 3}]}
+      |                          ^ did you mean 'dgx-h100'?
+scenario.yaml:3:48: error: 'cluster.nodes[1].count' is missing
+    3 | cluster: {nodes: [{node: dgx-h1000, count: 2}, {node: dgx-h100}, {count: 0, nodes: 3}]}
+      |                                                ^ how many of these nodes, e.g. 4
+scenario.yaml:3:66: error: 'cluster.nodes[2].node' is missing
+    3 | cluster: {nodes: [{node: dgx-h1000, count: 2}, {node: dgx-h100}, {count: 0, nodes: 3}]}
+      |                                                                  ^ name a node of the catalogue, e.g. dgx-h100
+scenario.yaml:3:74: error: 'count: 0' is out of range
+    3 | cluster: {nodes: [{node: dgx-h1000, count: 2}, {node: dgx-h100}, {count: 0, nodes: 3}]}
+      |                                                                          ^ use 1 to 200000
+scenario.yaml:3:77: error: unknown key 'nodes'
+    3 | cluster: {nodes: [{node: dgx-h1000, count: 2}, {node: dgx-h100}, {count: 0, nodes: 3}]}
+      |                                                                             ^ did you mean 'node'?
+)"},
+    {"EmptyList",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {nodes: []}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:3:18: error: 'nodes' lists 0 kinds of nodes
+    3 | cluster: {nodes: []}
+      |                  ^ write 1 to 64: nodes: [{node: dgx-h100, count: 4}]
+)"},
+    {"NodesOfTwoVendors",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {nodes: [{node: dgx-h100, count: 2}, {node: mi300x-platform, count: 2}], fabric: infiniband-ndr}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:3:18: error: no collective library joins h100-sxm-80gb (NVIDIA) and mi300x (AMD)
+    3 | cluster: {nodes: [{node: dgx-h100, count: 2}, {node: mi300x-platform, count: 2}], fabric: infiniband-ndr}
+      |                  ^ give every vendor's GPUs a job of their own
+)"},
+    {"NodesWithoutACommonFabric",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {nodes: [{node: dgx-a100, count: 2}, {node: dgx-h100, count: 2}]}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:3:18: error: the nodes differ in their usual network: dgx-a100 usually has infiniband-hdr, dgx-h100 infiniband-ndr
+    3 | cluster: {nodes: [{node: dgx-a100, count: 2}, {node: dgx-h100, count: 2}]}
+      |                  ^ name the one that joins them: fabric: infiniband-hdr
+)"},
+    {"ChangedFabricOfNoBase",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {nodes: [{node: dgx-a100, count: 2}, {node: dgx-h100, count: 2}], fabric: {oversubscription: 2}}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:3:84: error: the nodes differ in their usual network: dgx-a100 usually has infiniband-hdr, dgx-h100 infiniband-ndr
+    3 | cluster: {nodes: [{node: dgx-a100, count: 2}, {node: dgx-h100, count: 2}], fabric: {oversubscription: 2}}
+      |                                                                                    ^ name the one that joins them: fabric: {base: infiniband-hdr, ...}
+)"},
+    {"RailOnUnequalNodes",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {nodes: [{node: dgx-h100, count: 1}, {node: {base: dgx-h100, gpus: 4, nics: 4, scale_up_domain: 4}, count: 2}]}
+plan: {tensor: 8}
+placement: rail
+)",
+     R"(scenario.yaml:5:12: error: 'placement: rail' needs nodes with equally many GPUs
+    5 | placement: rail
+      |            ^ use packed: consecutive ranks on consecutive GPUs
+)"},
+    {"PrecisionOfTheSecondKind",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64, precision: fp8}
+cluster: {nodes: [{node: dgx-h100, count: 2}, {node: dgx-a100, count: 2}], fabric: infiniband-hdr}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:2:64: error: the a100-sxm-80gb has no fp8 matrix units
+    2 | training: {sequence_length: 4096, global_batch: 64, precision: fp8}
+      |                                                                ^ use fp32, tf32, bf16, fp16
+)"},
 };
 // clang-format on
 

@@ -11,7 +11,7 @@ struct BadScenario {
 
 /// All of them.
 const std::vector<BadScenario>& bad_scenarios();
-/// Those about faults and placement.
+/// Those about lists of nodes, faults and placement.
 const std::vector<BadScenario>& bad_machines();
 
 }  // namespace scenarios

@@ -106,6 +106,50 @@ software: {prices: {kernel_launch: 9 us}}
   EXPECT_EQ(scenario.software.prices.synchronize, catalog.software("megatron-core")->prices.synchronize);
 }
 
+constexpr const char* kMixed = R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster:
+  nodes:
+    - {node: dgx-a100, count: 1}
+    - {node: {base: dgx-h100, nics: 4}, count: 2, gpu: {memory: 70 GiB}}
+  fabric: infiniband-hdr
+plan: {tensor: 8}
+)";
+
+TEST(LoadScenarioTest, AListMixesNodes) {
+  const Scenario scenario = load(kMixed);
+  const hw_models::ClusterSpec& cluster = scenario.cluster;
+  ASSERT_EQ(cluster.pools.size(), 2U);
+  EXPECT_EQ(cluster.nodes, 3);
+  EXPECT_EQ(cluster.gpus(), 24);
+  EXPECT_EQ(cluster.node.name, "dgx-a100");
+  EXPECT_EQ(cluster.pools[0].gpu.name, "a100-sxm-80gb");
+  EXPECT_EQ(cluster.pools[1].nodes, 2);
+  EXPECT_EQ(cluster.pools[1].node.nics, 4);
+  EXPECT_EQ(cluster.pools[1].gpu.memory.value(), std::int64_t{70} << 30);
+  EXPECT_EQ(cluster.fabric.name, "infiniband-hdr");
+  EXPECT_EQ(scenario.gpu.name, "a100-sxm-80gb");
+  EXPECT_EQ(scenario.plan.data, 3);
+  EXPECT_EQ(load(kMixed, {{"cluster.nodes", "[{node: dgx-h100, count: 2}]"}}).cluster.gpus(), 16);
+  // H100 and H200 nodes usually have one network, and prices on demand.
+  const Scenario alike =
+      load(kScenario, {{"cluster", "{nodes: [{node: dgx-h100, count: 32}, {node: dgx-h200, count: 32}]}"}});
+  EXPECT_EQ(alike.cluster.fabric.name, "infiniband-ndr");
+}
+
+TEST(LoadScenarioTest, OneNumberDoesNotSizeAList) {
+  for (const char* word : {"nodes", "gpus", "cluster.nodes", "cluster.gpus"}) {
+    try {
+      load(kMixed, {{word, "16"}});
+      FAIL() << word;
+    } catch (const InputError& problem) {
+      const std::string text = problem.what();
+      EXPECT_NE(text.find("one number does not say how many of each; write the whole list"), std::string::npos) << text;
+      EXPECT_EQ(text.find("is missing"), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(LoadScenarioTest, AThinLinkIsAWarning) {
   const Scenario leaf = load(kScenario, {{"faults.thin_link", "{leaf: 9, factor: 0.5}"}});
   ASSERT_TRUE(leaf.faults.thin_link);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -328,6 +329,131 @@ TEST(HashedRouting, IsReported) {
   EXPECT_THAT(warnings.front(), StartsWith("hashed routing, seed 5: flows on the worst uplink: "));
   EXPECT_THAT(warnings.front(), HasSubstr("messages "));
   EXPECT_THAT(warnings.front(), HasSubstr(" times as long as with balanced routing"));
+}
+
+/// tensor x pipeline x data ranks on as many GPUs of the listed nodes.
+Scenario on_nodes(const std::string& cluster, int tensor, int pipeline, int data, std::string_view schedule, int chunks,
+                  const std::string& more = "") {
+  const std::string text = fmt::format(
+      "model: {{layers: 16, hidden: 1024, heads: 16, ffn: 4096, vocabulary: 32000}}\n"
+      "training: {{sequence_length: 1024, global_batch: {}}}\n"
+      "cluster: {{{}, fabric: infiniband-hdr}}\n"
+      "plan: {{tensor: {}, pipeline: {}, data: {}, schedule: {}, chunks: {}, zero: 1}}\n{}",
+      8 * data, cluster, tensor, pipeline, data, schedule, chunks, more);
+  return load_scenario_text(text, "mixed.yaml", ".", Catalog());
+}
+
+constexpr int kMixedPlans[][3] = {{8, 1, 2}, {8, 2, 1}, {4, 2, 4}, {2, 4, 4}, {4, 4, 4}, {8, 4, 8}};  // 16 to 256 GPUs
+
+TEST(Mixed, EqualsTheUnfoldedStepToTheNanosecond) {
+  for (const auto& [tensor, pipeline, data] : kMixedPlans) {
+    const int half = tensor * pipeline * data / 16;
+    const std::string nodes =
+        fmt::format("nodes: [{{node: dgx-a100, count: {}}}, {{node: dgx-h100, count: {}}}]", half, half);
+    for (const strategies::Schedule& schedule : strategies::schedules()) {
+      if (schedule.minimum_chunks > 1 && pipeline == 1) continue;
+      for (const std::string_view order : {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"}) {
+        SCOPED_TRACE(fmt::format("{} x {} x {} {} {}", tensor, pipeline, data, schedule.name, order));
+        Scenario scenario = on_nodes(nodes, tensor, pipeline, data, schedule.name, schedule.minimum_chunks);
+        scenario.plan.rank_order = order;
+        expect_equal(predict(scenario), predict(scenario, {.unfolded = true}));
+      }
+    }
+  }
+}
+
+TEST(Mixed, UnequalNodesAndFaultsToo) {
+  struct Case {
+    std::string nodes, more;
+  };
+  const Case cases[] = {
+      {"nodes: [{node: dgx-a100, count: 1}, {node: dgx-h100, count: 2}, {node: dgx-a100, count: 1}]", ""},
+      {"nodes: [{node: dgx-a100, count: 1}, {node: {base: dgx-a100, gpus: 4, nics: 4, scale_up_domain: 4}, count: 2}, "
+       "{node: dgx-h100, count: 2}]",
+       ""},
+      {"nodes: [{node: dgx-a100, count: 2}, {node: dgx-h100, count: 2}]", "placement: rail\n"},
+      {"nodes: [{node: dgx-a100, count: 2}, {node: dgx-h100, count: 2}]",
+       "faults: {slow_gpu: {rank: 17, factor: 0.3}, dead_nic: {node: 0, nic: 3}}\n"},
+      {"nodes: [{node: {base: dgx-a100, nics: 1}, count: 2}, {node: dgx-h100, count: 2}]", ""}};
+  for (const Case& c : cases) {
+    for (const auto& [tensor, pipeline, data] : {std::array{4, 2, 4}, {8, 4, 1}, {2, 4, 4}}) {
+      SCOPED_TRACE(fmt::format("{} {}: {} x {} x {}", c.nodes, c.more, tensor, pipeline, data));
+      const Scenario scenario = on_nodes(c.nodes, tensor, pipeline, data, "1f1b", 1, c.more);
+      expect_same_step(predict(scenario), predict(scenario, {.unfolded = true}));
+    }
+  }
+}
+
+TEST(Mixed, NodesOfOneKindAreThePlainCluster) {
+  for (const auto& [tensor, pipeline, data] : kMixedPlans) {
+    SCOPED_TRACE(fmt::format("{} x {} x {}", tensor, pipeline, data));
+    const int nodes = tensor * pipeline * data / 8;
+    const Scenario plain = on_nodes(fmt::format("node: dgx-h100, nodes: {}", nodes), tensor, pipeline, data, "1f1b", 1);
+    const Scenario mixed = on_nodes(fmt::format("nodes: [{{node: dgx-h100, count: {}}}, {{node: dgx-h100, count: {}}}]",
+                                                nodes / 2, nodes - nodes / 2),
+                                    tensor, pipeline, data, "1f1b", 1);
+    for (const bool unfolded : {false, true}) {
+      const SimulationChoice choice{.unfolded = unfolded, .split = true};
+      const Prediction expected = predict(plain, choice), found = predict(mixed, choice);
+      EXPECT_EQ(found.result.step_ns, expected.result.step_ns);
+      EXPECT_EQ(found.result.mean, expected.result.mean);
+      EXPECT_EQ(found.memory.device_bytes, expected.memory.device_bytes);
+      EXPECT_DOUBLE_EQ(found.step.mfu, expected.step.mfu);
+      EXPECT_NEAR(found.run.average_gpu_watts / expected.run.average_gpu_watts, 1, 1e-6);  // times are whole ns
+    }
+  }
+}
+
+double share(const Prediction& prediction, sim::TimeKind kind) {
+  return static_cast<double>(prediction.result.mean[static_cast<std::size_t>(kind)]) /
+         static_cast<double>(prediction.result.step_ns);
+}
+
+// Replicas of equal work: those on the fast GPUs wait for the others' gradients, the step is theirs. Stages by kind:
+// the fast stage lacks work.
+TEST(Mixed, TheFastWaitForTheSlow) {
+  const std::string nodes = "nodes: [{node: dgx-a100, count: 1}, {node: dgx-h100, count: 1}]";
+  const auto step = [](const std::string& of, int pipeline, int data) {
+    return predict(on_nodes(of, 8, pipeline, data, "1f1b", 1));
+  };
+  const Prediction replicas = step(nodes, 1, 2), slow = step("node: dgx-a100, nodes: 2", 1, 2);
+  EXPECT_NEAR(replicas.step.time_s / slow.step.time_s, 1, 0.03);
+  EXPECT_GT(share(replicas, sim::TimeKind::kStraggler), 0.1);
+  ASSERT_EQ(replicas.step.gpu_kinds.size(), 2U);
+  EXPECT_EQ(replicas.step.gpu_kinds[0].gpu, "a100-sxm-80gb");
+  EXPECT_EQ(replicas.step.gpu_kinds[0].ranks, 8);
+  EXPECT_LT(replicas.step.gpu_kinds[0].waits, 0.02);
+  EXPECT_GT(replicas.step.gpu_kinds[1].waits, 0.2);
+  EXPECT_THAT(replicas.bottleneck.advice, HasSubstr("h100-sxm-80gb waits for a100-sxm-80gb"));
+  const Prediction stages = step(nodes, 2, 1);
+  EXPECT_GT(share(stages, sim::TimeKind::kImbalance), 0.05);
+  EXPECT_LT(stages.step.time_s, step("node: dgx-a100, nodes: 2", 2, 1).step.time_s);
+  EXPECT_GT(stages.step.time_s, step("node: dgx-h100, nodes: 2", 2, 1).step.time_s);
+}
+
+TEST(Mixed, MemoryIsThatOfEachKind) {
+  const Prediction small =
+      predict(on_nodes("nodes: [{node: dgx-a100-40gb, count: 1}, {node: dgx-h100, count: 1}]", 8, 2, 1, "1f1b", 1));
+  ASSERT_EQ(small.memory.gpu_kinds.size(), 2U);
+  EXPECT_LT(small.memory.gpu_kinds[0].capacity_bytes, small.memory.gpu_kinds[1].capacity_bytes);
+  EXPECT_EQ(small.memory.gpu_kinds[0].stage, 0);
+  EXPECT_EQ(small.memory.gpu_kinds[1].stage, 1);
+  EXPECT_EQ(small.memory.capacity_bytes, small.memory.gpu_kinds[0].capacity_bytes);
+  EXPECT_TRUE(small.memory.fits);
+  Scenario tight = on_nodes("nodes: [{node: dgx-h100, count: 1}, {node: dgx-a100, count: 1, gpu: {memory: 1 GiB}}]", 8,
+                            2, 1, "1f1b", 1);
+  const Prediction full = predict(tight);
+  EXPECT_FALSE(full.memory.fits);
+  EXPECT_GE(full.memory.gpu_kinds[0].margin_bytes(), 0);
+  EXPECT_LT(full.memory.gpu_kinds[1].margin_bytes(), 0);
+  EXPECT_THAT(full.bottleneck.advice, HasSubstr("GiB too much on stage 1 on a100-sxm-80gb"));
+}
+
+TEST(Mixed, TensorGroupsOfTwoKindsAreWarnedOf) {
+  const Prediction prediction =
+      predict(on_nodes("nodes: [{node: dgx-a100, count: 1}, {node: dgx-h100, count: 1}]", 16, 1, 1, "1f1b", 1));
+  EXPECT_THAT(prediction.warnings, testing::Contains(HasSubstr("all 1 tensor groups of 16 ranks mix a100-sxm-80gb and "
+                                                               "h100-sxm-80gb: in every layer the faster GPUs wait")));
 }
 
 }  // namespace
