@@ -12,14 +12,13 @@ namespace {
 
 class Flows {
  public:
-  Flows(const MessageLanes& lanes, std::span<const hw_models::BytesPerSecond> capacities, std::size_t collectives,
-        std::uint32_t slots)
+  Flows(const MessageLanes& lanes, std::span<const hw_models::BytesPerSecond> capacities, std::uint32_t slots)
       : lanes_(lanes),
         slots_(slots),
         network_(engine_, capacities, 0),
         queued_(lanes.connections().size() * slots),
         walk_(lanes, slots, *this) {
-    times_.end_ns.resize(collectives);
+    times_.end_ns.resize(lanes.collectives());
   }
 
   CollectiveTimes run() {
@@ -81,8 +80,12 @@ class Flows {
 
 CollectiveTimes run_collectives(const hw_models::Cluster& cluster, std::span<const GroupCollective> collectives,
                                 std::uint32_t slots) {
-  const MessageLanes lanes(cluster, collectives);
-  return Flows(lanes, cluster_links(cluster), collectives.size(), slots).run();
+  return run_collectives(MessageLanes(cluster, collectives), cluster_links(cluster), slots);
+}
+
+CollectiveTimes run_collectives(const MessageLanes& lanes, std::span<const hw_models::BytesPerSecond> capacities,
+                                std::uint32_t slots) {
+  return Flows(lanes, capacities, slots).run();
 }
 
 }  // namespace sim

@@ -27,5 +27,8 @@ struct CollectiveTimes {
 /// std::runtime_error when a member waits for ever or a message is not received.
 CollectiveTimes run_collectives(const hw_models::Cluster& cluster, std::span<const GroupCollective> collectives,
                                 std::uint32_t slots = kConnectionSlots);
+/// Those of `lanes` on links of other capacities.
+CollectiveTimes run_collectives(const MessageLanes& lanes, std::span<const hw_models::BytesPerSecond> capacities,
+                                std::uint32_t slots = kConnectionSlots);
 
 }  // namespace sim

@@ -1,17 +1,20 @@
 // A whole collective as one activity of the fluid network, which is what a simulation of many can afford:
 //
-//   T(l)    = bytes of all its messages on link l / capacity of l
-//   time    = latency + max over l of T(l)         alone; on shared links the network divides them
-//   latency = idle run - the longest time in which a connection could move all its bytes
+//   load(l) = bytes of all its messages on link l / capacity of l
+//   time    = latency + max over l of load(l)      alone; on shared links the network divides them
+//   latency = T - max over l of load(l)
+//   T       = T(j) + (k - j) x period              k slices, of which the first j fill the pipelines
 //
-// The idle run walks through the members' steps as collective_flows.h does, but on links that are idle:
+// T(j) is the time of the first j slices message by message (collective_flows.h): while pipelines fill, channels meet
+// on links as chance has it, and NCCL's cut (nccl_cut.h) gives most collectives up to 16 MiB too few slices to get
+// beyond. What follows is a formula:
 //
-//   end_k = max(t_k + a, end_(k-1)) + bytes of k x c / the least capacity on the path
+//   slices that wait for each other (rings, PAT):    j = 2,  period = T(2) - T(1)
+//   else the busiest link sets the pace:             j = max(2 slots, hops),  period = max over l of load(l) / k
 //
-// c: the channels with the same connections, which do the same at the same time (all of NVLS, of a ring on one node).
-// so what remains is hops x step latency and the filling of pipelines. A ring on equal links: 2 (n-1) a for every
-// slice, since a slice follows the one before; a tree of h hops and k slices on links of rate B: h a + (h-1) S/(k B).
-// While a pipeline fills, other channels on a link do not slow it down: right to first order in 1/k.
+// Pipelines of trees and chains are full when every hop has a slice and every connection has had the time to use up its
+// slots. Channels with the same connections do the same at the same time: c of them are simulated as one on links of
+// 1/c of the capacity. So the work is bounded, whatever the size.
 #pragma once
 
 #include <cstdint>

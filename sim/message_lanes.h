@@ -53,6 +53,7 @@ class MessageLanes {
   /// Throws std::invalid_argument: an algorithm that refuses, a GPU twice in a group, a switch that is not there.
   MessageLanes(const hw_models::Cluster& cluster, std::span<const GroupCollective> collectives);
 
+  std::size_t collectives() const { return domains_.size(); }
   std::span<const MessageStep> steps() const { return steps_; }
   std::span<const Lane> lanes() const { return lanes_; }
   std::span<const Connection> connections() const { return connections_; }

@@ -2,17 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
-#include <stdexcept>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/cluster_links.h"
 #include "sim/collective_flows.h"
 #include "sim/engine.h"
 #include "sim/fluid_network.h"
+#include "strategies/collectives/nccl_cut.h"
 #include "tests/sanitized.h"
 #include "tests/sim/network_clusters.h"
 
@@ -42,54 +43,89 @@ void expect_within(std::int64_t reference, std::int64_t coupled, double share) {
       << reference << " ns by messages, " << coupled << " ns coupled";
 }
 
-struct Agreement {
-  const char* algorithm;
-  ExchangeKind kind;
+struct Shape {
   int nodes;
-  int blocks;  ///< into which the algorithm cuts S before channels and slices
-  double tolerance = 0.02;
+  std::vector<int> gpus;
 };
 
-// 1 GiB in messages of 512 KiB (what NCCL's buffers hold per slot) and of half that, on one channel and on eight.
-TEST(CoupledCollective, AgreesWithItsMessagesWhereBandwidthCounts) {
-  const std::vector<Agreement> cases = {
-      {"ring", kAllReduce, 1, 8},
-      {"ring", kAllReduce, 2, 16},
-      {"ring", kAllReduce, 4, 32},
-      {"ring", kAllGather, 2, 16},
-      {"ring", kReduceScatter, 4, 32},
-      {"ring", kBroadcast, 4, 1, 0.05},  // while it fills, seven of eight channels share every link
-      {"tree", kAllReduce, 1, 2},
-      {"tree", kAllReduce, 2, 2},
-      {"tree", kAllReduce, 4, 2},
-      {"nvls", kAllReduce, 1, 8},
-      {"nvls", kReduceScatter, 1, 8},
-      {"nvls", kAllGather, 1, 8},
-      {"nvls-tree", kAllReduce, 2, 16},
-      {"nvls-tree", kAllReduce, 4, 16},
-      {"nvls-sharp", kAllReduce, 2, 8},
-      {"collnet-direct", kAllReduce, 2, 8, 0.03},
-      {"collnet-chain", kAllReduce, 4, 1},
-      {"direct", kAllToAll, 1, 8},
-      {"direct", kAllToAll, 2, 16},
-      {"direct", kAllToAll, 4, 32},
-      {"pxn", kAllToAll, 2, 16},
-  };
-  constexpr std::int64_t kBytes = std::int64_t{1} << 30;
-  for (const Agreement& c : tests::sampled(cases)) {
-    const Cluster cluster(dgx_h100(c.nodes));
-    for (const int channels : {1, 8}) {
-      for (const std::int64_t message : {1 << 18, 1 << 19}) {
-        const auto slices = static_cast<int>(kBytes / (message * c.blocks * channels));
-        const Exchange exchange{c.kind, 0, 0, channels, slices};
-        SCOPED_TRACE(testing::Message() << c.algorithm << ' ' << strategies::name(c.kind) << ", " << c.nodes
-                                        << " nodes, " << channels << " channels, " << slices << " slices");
-        const std::vector<GroupCollective> one = {
-            group_collective(c.algorithm, exchange, kBytes, gpu_range(0, cluster.gpus()))};
-        expect_within(run_collectives(cluster, one).end_ns[0], run_coupled(cluster, one)[0], c.tolerance);
+/// A part of a node, whole nodes, a rank per node, halves of nodes.
+std::vector<Shape> shapes() {
+  std::vector<Shape> result = {{1, {0, 1}},           {1, gpu_range(0, 4)},  {1, gpu_range(0, 8)},
+                               {2, gpu_range(0, 16)}, {4, gpu_range(0, 32)}, {8, gpu_range(0, 64)},
+                               {2, {0, 8}},           {3, {0, 8, 16}},       {4, {}}};
+  for (int gpu = 0; gpu < 32; ++gpu) {
+    if (gpu % 8 < 4) result.back().gpus.push_back(gpu);
+  }
+  return result;
+}
+
+struct Counts {
+  int cases = 0, with_steady_state = 0;
+};
+
+/// Whether runs of this are short enough for a test: one slice tells.
+bool affordable(const Cluster& cluster, GroupCollective one) {
+  constexpr std::size_t kMostSteps = 40'000;
+  const auto slices = static_cast<std::size_t>(std::exchange(one.exchange.slices, 1));
+  return slices <= kMostSteps && MessageLanes(cluster, {&one, 1}).steps().size() * slices <= kMostSteps;
+}
+
+void expect_agreement(const Cluster& cluster, const GroupCollective& one, Counts& counts) {
+  if (!affordable(cluster, one)) return;
+  SCOPED_TRACE(testing::Message() << one.algorithm->name << ' ' << strategies::name(one.exchange.kind) << ", "
+                                  << one.gpus.size() << " ranks, " << one.bytes.value() << " bytes, "
+                                  << one.exchange.channels << " channels, " << one.exchange.slices << " slices");
+  const std::vector<GroupCollective> alone = {one};
+  expect_within(run_collectives(cluster, alone).end_ns[0], run_coupled(cluster, alone)[0], 0.02);
+  ++counts.cases;
+  if (one.exchange.slices > static_cast<int>(2 * kConnectionSlots)) ++counts.with_steady_state;
+}
+
+// Every algorithm of the registry for all it serves, as NCCL cuts it, from 8 bytes to 1 GiB under every protocol.
+TEST(CoupledCollective, AgreesWithItsMessages) {
+  constexpr int kChannels = 24;
+  constexpr std::array<std::int64_t, 7> kSizes{8, 1 << 10, 1 << 16, 1 << 20, 1 << 23, 1 << 26, 1 << 30};
+  Counts counts;
+  for (const Shape& shape : tests::sampled(shapes())) {
+    const Cluster cluster(dgx_h100(shape.nodes));
+    const strategies::GroupDomains domains = group_domains(cluster, shape.gpus);
+    for (const strategies::CollectiveAlgorithm& algorithm : strategies::collective_algorithms()) {
+      for (const ExchangeKind kind : algorithm.serves) {
+        const Exchange whole{kind, 0, domains.ranks() - 1, kChannels, 1};
+        if (!refusal(algorithm, whole, domains, {true, true}).empty()) continue;
+        for (const hw_models::NcclProtocol protocol : hw_models::kNcclProtocols) {
+          for (const std::int64_t bytes : kSizes) {
+            const hw_models::Bytes size(bytes);
+            expect_agreement(
+                cluster, {&algorithm, nccl_cut(algorithm, whole, protocol, size, domains), size, shape.gpus}, counts);
+          }
+        }
       }
     }
   }
+  EXPECT_GE(counts.cases, tests::kSanitized ? 150 : 1'500);
+  EXPECT_GE(counts.with_steady_state, tests::kSanitized ? 15 : 150);
+}
+
+// One channel and eight, up to a thousand slices.
+TEST(CoupledCollective, AgreesWithItsMessagesHoweverTheyAreCut) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 30;
+  Counts counts;
+  for (const int nodes : {1, 2, 4}) {
+    const Cluster cluster(dgx_h100(nodes));
+    const std::vector<int> gpus = gpu_range(0, cluster.gpus());
+    const strategies::GroupDomains domains = group_domains(cluster, gpus);
+    for (const strategies::CollectiveAlgorithm& algorithm : strategies::collective_algorithms()) {
+      for (const ExchangeKind kind : algorithm.serves) {
+        for (const auto& [channels, slices] : {std::pair{1, 40}, {1, 1'000}, {8, 24}, {8, 100}}) {
+          const Exchange cut{kind, 0, 1, channels, slices};
+          if (!refusal(algorithm, cut, domains, {true, true}).empty()) continue;
+          expect_agreement(cluster, {&algorithm, cut, hw_models::Bytes(kBytes), gpus}, counts);
+        }
+      }
+    }
+  }
+  EXPECT_GE(counts.with_steady_state, 60);
 }
 
 TEST(CoupledCollective, OfARingIsTheClosedForm) {
