@@ -26,6 +26,7 @@ void LiveBuffers::Instance::take(Arena& arena) {
   if (memory_.data() != nullptr) return;
   memory_ = arena.take(bytes_);
   arena_ = &arena;
+  if (zeroed_) std::ranges::fill(memory_, std::byte{0});
 }
 
 std::span<std::byte> LiveBuffers::Instance::bytes() const {
@@ -74,7 +75,9 @@ LiveBuffers::Handle LiveBuffers::alive(const Operation& operation, BufferId buff
 LiveBuffers::Operands LiveBuffers::issue(const Operation& operation, int microbatch) {
   Operands operands;
   for (const BufferId buffer : operation.allocates) {
-    auto handle = std::make_shared<Instance>(size_of(role_.buffers[buffer.value]));
+    const Buffer& allocated = role_.buffers[buffer.value];
+    const bool gradient = allocated.holds == Holds::kGradients && !allocated.slice.parameter.empty();
+    auto handle = std::make_shared<Instance>(size_of(allocated), gradient);
     if (!alive_.emplace(key_of(buffer, microbatch), handle).second) {
       throw std::logic_error("operation '" + operation.origin.label + "' allocates buffer '" +
                              role_.buffers[buffer.value].name + "', which is alive");

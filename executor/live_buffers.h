@@ -53,7 +53,8 @@ class LiveBuffers {
 
 class LiveBuffers::Instance {
  public:
-  explicit Instance(std::size_t bytes) : bytes_(bytes) {}
+  /// `zeroed`: memory that is taken is set to zero: kernels add to gradients.
+  explicit Instance(std::size_t bytes, bool zeroed = false) : bytes_(bytes), zeroed_(zeroed) {}
   /// Of memory that is another's.
   explicit Instance(std::span<std::byte> memory) : bytes_(memory.size()), memory_(memory) {}
   Instance(const Instance&) = delete;
@@ -70,6 +71,7 @@ class LiveBuffers::Instance {
  private:
   Arena* arena_ = nullptr;  ///< to return the memory to
   std::size_t bytes_ = 0;
+  bool zeroed_ = false;
   std::span<std::byte> memory_;
 };
 

@@ -4,6 +4,20 @@
 #include <utility>
 
 namespace executor {
+namespace {
+
+/// Under ZeRO 3 replicas hold different pieces; every so manieth holds the same ones.
+int pieces_of_weights(const strategies::Program& program) {
+  int pieces = 1;
+  for (const strategies::Role& role : program.roles) {
+    for (const strategies::Buffer& buffer : role.buffers) {
+      if (buffer.holds == strategies::Holds::kWeights) pieces = std::max(pieces, buffer.slice.pieces);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace
 
 RunCollector::RunCollector(const strategies::Program& program, std::function<void(const StepFigures&)> on_step)
     : program_(program), on_step_(std::move(on_step)), records_(static_cast<std::size_t>(program.ranks())) {
@@ -44,8 +58,10 @@ void RunCollector::finished(int rank, const RankSummary& summary) {
 RunResult RunCollector::take() {
   const strategies::Mesh& mesh = program_.views.front();
   const int data = mesh.find("dp");
+  const int pieces = pieces_of_weights(program_);
   for (int rank = 0; rank < program_.ranks() && data >= 0; ++rank) {
-    const auto first = static_cast<std::size_t>(mesh.moved({rank}, data, 0).value);
+    const int same_pieces = mesh.coordinate({rank}, data) % pieces;
+    const auto first = static_cast<std::size_t>(mesh.moved({rank}, data, same_pieces).value);
     const RankSummary &own = result_.ranks[static_cast<std::size_t>(rank)], &other = result_.ranks[first];
     result_.replicas_identical = result_.replicas_identical && own.weights_hash == other.weights_hash;
   }

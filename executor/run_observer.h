@@ -1,6 +1,7 @@
 // What a rank tells about its run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -21,6 +22,7 @@ struct HeldParameter {
   const strategies::Buffer* buffer = nullptr;
   std::span<const float> values;
   int tensor = 0, tensors = 1;  ///< place among the tensor ranks
+  std::size_t first = 0;        ///< `values` begin with this element of the tensor rank's share
 };
 
 /// What remains of a rank after its last step.

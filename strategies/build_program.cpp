@@ -6,7 +6,9 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "strategies/layer_split.h"
 #include "strategies/pipeline/pass_costs.h"
@@ -32,7 +34,21 @@ Mesh dense_mesh(const PlanSpec& plan) {
   return mesh;
 }
 
-Group group_over(const Mesh& mesh, std::string name, std::initializer_list<const char*> dimensions) {
+/// HSDP: neighbours along the data dimension share a set of shards.
+Mesh sharded_mesh(const Mesh& dense, const PlanSpec& plan) {
+  Mesh mesh;
+  for (const Dimension& dimension : dense.dimensions) {
+    if (dimension.name == "dp") {
+      mesh.dimensions.push_back({"dp-shard", plan.shard});
+      mesh.dimensions.push_back({"dp-replicate", plan.data / plan.shard});
+    } else {
+      mesh.dimensions.push_back(dimension);
+    }
+  }
+  return mesh;
+}
+
+Group group_over(const Mesh& mesh, std::string name, const std::vector<const char*>& dimensions) {
   Group group{std::move(name), 0, {}};
   for (int d = 0; d < static_cast<int>(mesh.dimensions.size()); ++d) {
     const std::string& dimension = mesh.dimensions[static_cast<std::size_t>(d)].name;
@@ -41,11 +57,17 @@ Group group_over(const Mesh& mesh, std::string name, std::initializer_list<const
   return group;
 }
 
-PlanGroups add_groups(Program& program, const ModelSpec& model, bool validates_afterwards) {
-  const Mesh& mesh = program.views.front();
+PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& plan, bool validates_afterwards) {
+  const Mesh mesh = program.views.front();
   program.groups = {group_over(mesh, "tensor", {"tp"}), group_over(mesh, "data", {"dp", "cp"}),
                     group_over(mesh, "world", {"tp", "cp", "dp", "pp"})};
-  PlanGroups ids{.tensor = {0}, .data = {1}, .embedding = std::nullopt, .world = {2}, .replica = {}};
+  PlanGroups ids{.tensor = {0},
+                 .data = {1},
+                 .shard = {1},
+                 .replicate = {1},
+                 .embedding = std::nullopt,
+                 .world = {2},
+                 .replica = {}};
   const int last = program.stage_of_virtual.back();
   if (model.tied_embeddings && last != program.stage_of_virtual.front()) {
     Group pair{"embedding", 0, {{mesh.find("pp"), {0, last}}}};
@@ -55,6 +77,17 @@ PlanGroups add_groups(Program& program, const ModelSpec& model, bool validates_a
   if (validates_afterwards) {
     ids.replica = {static_cast<std::uint32_t>(program.groups.size())};
     program.groups.push_back(group_over(mesh, "replica", {"tp", "cp", "dp"}));
+  }
+  if (plan.shards() > 1 && plan.shards() < plan.replicas()) {
+    program.views.push_back(sharded_mesh(mesh, plan));
+    const Mesh& view = program.views.back();
+    for (const auto& [id, name, dimensions] :
+         {std::tuple{&ids.shard, "shard", std::vector<const char*>{"dp-shard", "cp"}},
+          std::tuple{&ids.replicate, "replicate", std::vector<const char*>{"dp-replicate"}}}) {
+      *id = {static_cast<std::uint32_t>(program.groups.size())};
+      program.groups.push_back(group_over(view, name, dimensions));
+      program.groups.back().view = 1;
+    }
   }
   return ids;
 }
@@ -67,9 +100,9 @@ std::optional<OperationId> last_on(const Block& block, Lane lane) {
   return std::nullopt;
 }
 
-std::optional<OperationId> first_compute(const Block& block) {
+std::optional<OperationId> first_on(const Block& block, Lane lane) {
   for (std::uint32_t i = 0; i < block.operations.size(); ++i) {
-    if (block.operations[i].lane == Lane::kCompute) return OperationId{i};
+    if (block.operations[i].lane == lane) return OperationId{i};
   }
   return std::nullopt;
 }
@@ -103,6 +136,7 @@ class StageBuilder {
     if (stage_.implementation.blocking_sends) wait_for_sends();
     join_update();
     join_gathers();
+    if (stage_.plan.shards_weights()) join_windows();
   }
 
  private:
@@ -158,14 +192,24 @@ class StageBuilder {
   }
 
   bool reduces_beside_backward() const {
-    return stage_.replicas() > 1 && stage_.implementation.overlap_gradient_reduce;
+    return stage_.replicas() > 1 && (stage_.implementation.overlap_gradient_reduce || stage_.plan.zero >= 2);
   }
 
   void write_blocks() {
     const std::int64_t samples = stage_.plan.micro_batch * stage_.plan.data;
     const bool reduces = reduces_beside_backward();
+    const bool each = stage_.plan.shards_gradients(), once = stage_.plan.gathers_once();
     for (const Chunk& chunk : chunks_) {
-      forward_.push_back(write_forward_block(stage_, chunk, samples));
+      first_forward_.push_back(
+          write_forward_block(stage_, chunk, once ? Variant::kFirst : Variant::kOnly, samples, true));
+      const bool others = once && microbatches_ > 1;
+      forward_.push_back(others ? write_forward_block(stage_, chunk, Variant::kMiddle, samples, false)
+                                : first_forward_.back());
+      if (each) {
+        backward_.push_back(write_backward_block(stage_, chunk, Variant::kOnly, true));
+        last_backward_.push_back(backward_.back());
+        continue;
+      }
       if (microbatches_ > 1 || !reduces) {
         backward_.push_back(write_backward_block(stage_, chunk, reduces ? Variant::kMiddle : Variant::kOnly, false));
       } else {
@@ -182,11 +226,12 @@ class StageBuilder {
     const bool only_reduces = microbatches_ == 1 && reduces_beside_backward();
     const Variant variant = reduces_beside_backward() ? Variant::kMiddle : Variant::kOnly;
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
-      forward_.push_back(write_forward_block(stage_, chunks_[c], samples));
+      forward_.push_back(write_forward_block(stage_, chunks_[c], Variant::kOnly, samples, true));
       input_.push_back(write_input_block(stage_, chunks_[c], deferred_[c]));
       weight_.push_back(
           write_weight_block(stage_, chunks_[c], deferred_[c], only_reduces ? Variant::kLast : variant, only_reduces));
     }
+    first_forward_ = forward_;
     backward_.resize(chunks_.size(), kUnwritten);
   }
 
@@ -202,7 +247,7 @@ class StageBuilder {
 
   std::uint32_t block_for(const ComputeAction& action, bool completes) {
     const auto c = static_cast<std::size_t>(action.chunk);
-    if (action.kind == BlockKind::kForward) return forward_[c];
+    if (action.kind == BlockKind::kForward) return action.microbatch == 0 ? first_forward_[c] : forward_[c];
     if (!stage_.splits_backward) return completes ? last_backward_[c] : backward_[c];
     if (action.kind == BlockKind::kBackwardInput) return input_[c];
     const bool fused = action.kind == BlockKind::kBackward;
@@ -239,7 +284,7 @@ class StageBuilder {
   void wait_for_sends() {
     std::vector<Action>& actions = stage_.role.schedule;
     for (std::uint32_t a = 0; a + 1 < actions.size(); ++a) {
-      const auto dependent = first_compute(block_of(actions[a + 1]));
+      const auto dependent = first_on(block_of(actions[a + 1]), Lane::kCompute);
       for (const Lane lane : {Lane::kSendNext, Lane::kSendPrevious}) {
         const auto send = last_on(block_of(actions[a]), lane);
         if (send && dependent) actions[a + 1].after.push_back({0, a, *send, *dependent});
@@ -272,7 +317,7 @@ class StageBuilder {
     const auto update = static_cast<std::uint32_t>(actions.size()) - 1;
     if (update_.gathers.empty()) return;
     if (!stage_.implementation.overlap_parameter_gather) {
-      const auto dependent = first_compute(block_of(actions.front()));
+      const auto dependent = first_on(block_of(actions.front()), Lane::kCompute);
       if (dependent) actions.front().after.push_back({1, update, update_.gathers.back().operation, *dependent});
       return;
     }
@@ -281,6 +326,22 @@ class StageBuilder {
       const auto dependent = first_reader(stage_.role.blocks[block], gather.weights);
       const auto action = std::ranges::find(actions, block, &Action::block);
       if (dependent) action->after.push_back({1, update, gather.operation, *dependent});
+    }
+  }
+
+  /// ZeRO 3: what a block gathers first waits until the action before has given its weights back.
+  void join_windows() {
+    std::vector<Action>& actions = stage_.role.schedule;
+    for (std::uint32_t a = 0; a < actions.size(); ++a) {
+      const auto first = first_on(block_of(actions[a]), Lane::kGather);
+      if (!first || !block_of(actions[a]).operations[first->value].after.empty()) continue;
+      for (std::uint32_t back = 1; back <= actions.size(); ++back) {  // a stage may hold no layer at all
+        const std::uint32_t before = back <= a ? a - back : a + static_cast<std::uint32_t>(actions.size()) - back;
+        const auto done = last_on(block_of(actions[before]), Lane::kCompute);
+        if (!done) continue;
+        actions[a].after.push_back({back <= a ? 0 : 1, before, *done, *first});
+        break;
+      }
     }
   }
 
@@ -300,8 +361,9 @@ class StageBuilder {
   const std::vector<int>& split_;
   int microbatches_;
   std::vector<Chunk> chunks_;
-  std::vector<std::uint32_t> forward_, backward_, last_backward_, input_, weight_;  ///< blocks, by chunk
-  std::vector<DeferredGradients> deferred_;                                         ///< by chunk
+  std::vector<std::uint32_t> first_forward_, forward_, backward_, last_backward_, input_,
+      weight_;                               ///< blocks, by chunk
+  std::vector<DeferredGradients> deferred_;  ///< by chunk
   UpdateBlock update_;
   std::optional<std::uint32_t> validation_;
 };
@@ -394,7 +456,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.samples_per_step = training.global_batch;
   program.tokens_per_step = training.global_batch * training.sequence_length;
   const bool validates = schedule.splits_backward && made.validates_afterwards();
-  const PlanGroups groups = add_groups(program, model, validates);
+  const PlanGroups groups = add_groups(program, model, plan, validates);
   const Shapes shapes = shapes_of(model, training, plan, made);
   const std::vector<int> split = made.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
   build_stages(program, {model, training, plan, made, shapes, groups}, split, schedule, shape);

@@ -47,6 +47,7 @@ class PlanCheck {
     sequence();
     batch();
     pipeline();
+    sharding();
     rank_order();
     return std::move(findings_);
   }
@@ -73,10 +74,6 @@ class PlanCheck {
     }
     if (plan_.context > 1) error("plan.context", "context parallelism is not supported by this version", "use 1");
     if (plan_.expert > 1) error("plan.expert", "expert parallelism is not supported by this version", "use 1");
-    if (plan_.zero > 1) {
-      error("plan.zero", "ZeRO stage " + std::to_string(plan_.zero) + " is not supported by this version",
-            "use 0 or 1");
-    }
   }
 
   void divides(const char* what, std::int64_t value) {
@@ -230,6 +227,55 @@ class PlanCheck {
             "'layers_per_stage' adds up to " + std::to_string(sum) + " layers, the model has " +
                 std::to_string(model_.layers),
             "");
+    }
+  }
+
+  void sharding() {
+    needs_stage("shard", plan_.shard != 0, 3, "which replicas share the shards of the weights");
+    needs_stage("prefetch", plan_.prefetch != PlanSpec{}.prefetch, 3, "how far weights are gathered ahead");
+    needs_stage("reshard_after_forward", plan_.reshard_after_forward.has_value(), 3,
+                "when whole weights are given back");
+    needs_stage("reduce_each_microbatch", plan_.reduce_each_microbatch.has_value(), 2, "when gradients become shards");
+    if (plan_.zero == 2 && plan_.pipeline > 1) {
+      error("plan.zero", "ZeRO 2 reduces gradients after every microbatch; a pipeline adds them up and reduces once",
+            "use 'zero: 1' or 'zero: 3'");
+    } else if (plan_.zero == 2 && !plan_.reduce_each_microbatch.value_or(true)) {
+      error("plan.reduce_each_microbatch",
+            "gradients that are reduced once a step are whole until then: that is ZeRO 1", "use 'zero: 1'");
+    }
+    const Schedule* schedule = find_schedule(plan_.schedule);
+    if (plan_.zero >= 2 && schedule != nullptr && schedule->splits_backward) {
+      error("plan.schedule",
+            "schedule '" + plan_.schedule +
+                "' computes weight gradients in passes of their own, which ZeRO 2 and 3 do not reduce",
+            "use 'schedule: 1f1b' or 'zero: 1'");
+    } else if (plan_.zero == 3 && plan_.pipeline == 1 && schedule != nullptr && plan_.schedule != "1f1b") {
+      error("plan.schedule",
+            "schedule '" + plan_.schedule +
+                "' on one stage has several microbatches in flight, each with whole weights of its own under ZeRO 3",
+            "use 'schedule: 1f1b'");
+    }
+    sets_of_shards();
+  }
+
+  void needs_stage(const std::string& key, bool given, int stage, const std::string& says) {
+    if (!given || plan_.zero >= stage) return;
+    error("plan." + key,
+          "'" + key + "' says " + says + ", which 'zero: " + std::to_string(plan_.zero) + "' does not do",
+          "use 'zero: " + std::to_string(stage) + "' or leave it out");
+  }
+
+  /// HSDP: several sets of shards, equal in size.
+  void sets_of_shards() {
+    if (plan_.zero < 3 || plan_.shard == 0) return;
+    if (plan_.shard == 1) {
+      error("plan.shard", "'shard: 1' shares nothing", "use 'zero: 0', or at least 'shard: 2'");
+    } else if (plan_.data % plan_.shard != 0) {
+      std::vector<std::int64_t> legal = divisors_near(plan_.data, plan_.shard);
+      std::erase(legal, 1);
+      error("plan.shard",
+            "'shard: " + std::to_string(plan_.shard) + "' does not divide 'data: " + std::to_string(plan_.data) + "'",
+            legal.empty() ? "leave it out" : "use " + listed(legal));
     }
   }
 

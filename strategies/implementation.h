@@ -44,14 +44,21 @@ struct Implementation {
   bool persistent_gathers = false;          ///< sequences are gathered into buffers that survive the step
   bool flat_parameter_gather = false;       ///< ZeRO-1 gathers all weights at once through flat copies
   hw_models::Bytes library_workspace{};     ///< what cuBLAS and its kin take from the framework's allocator
-  bool overlap_gradient_reduce = true;      ///< buckets start inside the last backward
-  bool overlap_parameter_gather = true;     ///< ZeRO-1 gathers run ahead of the next forward
-  bool gathers_at_once = false;             ///< ZeRO-1 gathers a stage chunk's parameters in one collective
-  bool overlap_weight_gradient = true;      ///< tensor all-reduce of input gradients runs beside the weight gradients
-  bool blocking_sends = false;              ///< compute waits for its own send
-  bool blocking_receives = false;           ///< the host waits for each pipeline message before it issues anything else
-  bool blocking_launches = false;           ///< the host waits for every operation before it issues the next
-  bool balance_stages = false;              ///< layers are dealt out by matrix sizes, the LM head counted (nanotron)
+  /// ZeRO 3 holds its shards of the weights in fp32, their own master copy, and casts them for every gather (FSDP's
+  /// mixed precision); else shards have the weights' format and the optimizer a master copy.
+  bool fp32_shards = false;
+  /// ZeRO 3 cuts every parameter by rows and copies it out of the gathered buffer, gradients into the reduced one
+  /// (FSDP2); else a layer is one flat buffer that parameters are views of (FSDP1).
+  bool shards_rows = false;
+  bool keeps_last_layer = false;         ///< ZeRO 3 leaves the last layer whole between its forward and its backward
+  bool overlap_gradient_reduce = true;   ///< buckets start inside the last backward
+  bool overlap_parameter_gather = true;  ///< ZeRO-1 gathers run ahead of the next forward
+  bool gathers_at_once = false;          ///< ZeRO-1 gathers a stage chunk's parameters in one collective
+  bool overlap_weight_gradient = true;   ///< tensor all-reduce of input gradients runs beside the weight gradients
+  bool blocking_sends = false;           ///< compute waits for its own send
+  bool blocking_receives = false;        ///< the host waits for each pipeline message before it issues anything else
+  bool blocking_launches = false;        ///< the host waits for every operation before it issues the next
+  bool balance_stages = false;           ///< layers are dealt out by matrix sizes, the LM head counted (nanotron)
   bool scatter_gather_messages =
       false;                   ///< without sequence parallelism: each tensor rank sends its share, receivers gather
   bool master_weights = true;  ///< fp32 copy in the optimizer; fp32 weights are their own

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,29 @@ struct PlanSpec {
   bool count_embedding_and_loss = false;  ///< they take a layer's place in the even split
   bool sequence_parallel = false;
   Recompute recompute = Recompute::kNone;
-  int zero = 0;                               ///< sharding stage: 0 or 1 so far
+  /// What the replicas share instead of holding it each: 1 the optimizer state, 2 the gradients too, 3 the weights too.
+  int zero = 0;
+  int shard = 0;     ///< ZeRO 3: data ranks that share one set of shards (HSDP); 0 = all
+  int prefetch = 1;  ///< ZeRO 3: layers whose weights are gathered while another one runs
+  /// ZeRO 3: the forward pass gives whole weights back and the backward pass gathers them again. Unsaid: not in a
+  /// pipeline, which would gather them for every microbatch (torchtitan's default).
+  std::optional<bool> reshard_after_forward;
+  /// ZeRO 2 and 3: gradients are reduced into their shards in every microbatch's backward pass, else in the last one's,
+  /// and whole until then. Unsaid: not in a pipeline.
+  std::optional<bool> reduce_each_microbatch;
   std::string rank_order = "tp-cp-ep-dp-pp";  ///< first varies fastest over consecutive ranks
 
   int ranks() const { return tensor * pipeline * data * context; }
-  int replicas() const { return data * context; }  ///< of a parameter's shard that see other tokens
+  int replicas() const { return data * context; }  ///< of a tensor rank's weights, that see other tokens
+  /// Ranks that share what ZeRO shards; 1 without.
+  int shards() const { return zero == 0 ? 1 : shard == 0 ? replicas() : shard * context; }
+  bool reshards() const { return reshard_after_forward.value_or(pipeline == 1); }
+  /// Whole weights do not outlive the step.
+  bool shards_weights() const { return zero >= 3 && shards() > 1; }
+  /// Whole gradients do not outlive a backward pass.
+  bool shards_gradients() const { return zero >= 2 && shards() > 1 && reduce_each_microbatch.value_or(pipeline == 1); }
+  /// Weights are gathered in the first forward pass of a step and stay whole until its end.
+  bool gathers_once() const { return shards_weights() && !reshards() && (pipeline > 1 || !shards_gradients()); }
 };
 
 }  // namespace strategies

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -193,12 +194,12 @@ Floats lay_pieces(const Call& call, int first, int last) {
   return all;
 }
 
-void take_pieces(const Call& call, Floats all, int first, int last) {
+void take_pieces(const Call& call, std::span<const Floats> parts, Floats all, int first, int last) {
   const Pieces& pieces = call.state.pieces;
   const std::size_t block = all.size() / static_cast<std::size_t>(pieces.count);
   for (int j = first; j < last; ++j) {
     std::size_t at = block * static_cast<std::size_t>(j);
-    for (const Floats part : call.reads) {
+    for (const Floats part : parts) {
       const Pieces::Range range = pieces.piece(part.size(), j);
       copy(all.subspan(at, range.size()), part.subspan(range.begin, range.size()));
       at += pieces.padded_size(part.size());
@@ -213,7 +214,7 @@ std::span<std::byte> before_sharded_reduce(const Call& call) {
   return bytes_in(lay_pieces(call, 0, call.state.pieces.count));
 }
 void after_sharded_reduce(const Call& call, std::span<std::byte> data) {
-  take_pieces(call, floats_in(data), call.state.pieces.own, call.state.pieces.own + 1);
+  take_pieces(call, call.writes, floats_in(data), call.state.pieces.own, call.state.pieces.own + 1);
 }
 
 bool fits_parameter_gather(const Operation& operation) {
@@ -223,15 +224,112 @@ std::span<std::byte> before_parameter_gather(const Call& call) {
   return bytes_in(lay_pieces(call, call.state.pieces.own, call.state.pieces.own + 1));
 }
 void after_parameter_gather(const Call& call, std::span<std::byte> data) {
-  take_pieces(call, floats_in(data), 0, call.state.pieces.count);
+  take_pieces(call, call.writes, floats_in(data), 0, call.state.pieces.count);
 }
 
-constexpr std::array<CollectiveBinding, 9> kBindings{{
+// ---- ZeRO 2 and 3: pieces in buffers of their own -------------------------------------------------------------
+
+bool is_labelled(const Operation& operation, CollectiveKind kind, std::string_view label) {
+  return is_kind(operation, kind) && operation.origin.label == label;
+}
+
+void add_to(std::span<const Floats> shards, Floats block) {
+  std::size_t at = 0;
+  for (const Floats shard : shards) {
+    for (std::size_t i = 0; i < shard.size(); ++i) shard[i] += block[at + i];
+    at += shard.size();
+  }
+}
+
+Floats own_block(const Call& call, Floats all) {
+  const std::size_t block = all.size() / static_cast<std::size_t>(call.state.pieces.count);
+  return all.subspan(block * static_cast<std::size_t>(call.state.pieces.own), block);
+}
+
+bool fits_sharding(const Operation& operation) {
+  return is_labelled(operation, CollectiveKind::kReduceScatter, "shard-gradients");
+}
+/// {gradients} -> {this member's pieces}, to which their sum is added
+void after_sharding(const Call& call, std::span<std::byte> data) {
+  add_to(call.writes, own_block(call, floats_in(data)));
+}
+
+bool fits_scattering(const Operation& operation) {
+  return is_labelled(operation, CollectiveKind::kReduceScatter, "scatter-gradients");
+}
+/// {gradients} -> {this member's pieces of their sum, one after the other}
+void after_scattering(const Call& call, std::span<std::byte> data) {
+  copy(own_block(call, floats_in(data)), call.writes[0]);
+}
+
+bool fits_replicated_sharding(const Operation& operation) {
+  return is_labelled(operation, CollectiveKind::kAllReduce, "shard-gradients");
+}
+/// {pieces, one after the other} -> {the same pieces}, to which their sum is added
+std::span<std::byte> before_replicated_sharding(const Call& call) {
+  require(call, call.reads[0].size());
+  return bytes_in(call.reads[0]);
+}
+void after_replicated_sharding(const Call& call, std::span<std::byte> data) { add_to(call.writes, floats_in(data)); }
+
+bool fits_piece_reduce(const Operation& operation) {
+  return is_labelled(operation, CollectiveKind::kAllReduce, "reduce-pieces");
+}
+/// This member's pieces of {gradients}, in place
+std::span<std::byte> before_piece_reduce(const Call& call) {
+  const Pieces& pieces = call.state.pieces;
+  const Floats block = call.state.staging(floats_of(call));
+  std::ranges::fill(block, 0.0F);
+  std::size_t at = 0;
+  for (const Floats part : call.reads) {
+    const Pieces::Range own = pieces.own_piece(part.size());
+    copy(part.subspan(own.begin, own.size()), block.subspan(at));
+    at += pieces.padded_size(part.size());
+  }
+  require(call, at);
+  return bytes_in(block);
+}
+void after_piece_reduce(const Call& call, std::span<std::byte> data) {
+  const Pieces& pieces = call.state.pieces;
+  const Floats block = floats_in(data);
+  std::size_t at = 0;
+  for (const Floats part : call.writes) {
+    const Pieces::Range own = pieces.own_piece(part.size());
+    copy(block.subspan(at, own.size()), part.subspan(own.begin, own.size()));
+    at += pieces.padded_size(part.size());
+  }
+}
+
+bool fits_weight_gather(const Operation& operation) {
+  return is_labelled(operation, CollectiveKind::kAllGather, "gather-weights");
+}
+/// {this member's pieces} -> {weights}
+std::span<std::byte> before_weight_gather(const Call& call) {
+  const std::size_t block = total(call.reads);
+  require(call, block * static_cast<std::size_t>(call.state.pieces.count));
+  const Floats all = call.state.staging(block * static_cast<std::size_t>(call.state.pieces.count));
+  std::size_t at = block * static_cast<std::size_t>(call.state.pieces.own);
+  for (const Floats shard : call.reads) {
+    copy(shard, all.subspan(at));
+    at += shard.size();
+  }
+  return bytes_in(all);
+}
+void after_weight_gather(const Call& call, std::span<std::byte> data) {
+  take_pieces(call, call.writes, floats_in(data), 0, call.state.pieces.count);
+}
+
+constexpr std::array<CollectiveBinding, 14> kBindings{{
     {"all-reduce", "loss-maximum", fits_loss<'m'>, before_maximum, after_maximum, Element::kFloat32, Reduction::kMax},
     {"all-reduce", "loss-target", fits_loss<'t'>, before_target, after_target},
     {"all-reduce", "loss-sum", fits_loss<'s'>, before_sum, after_sum},
     {"all-reduce", "reduce-gradient-norm", fits_norm, before_norm, after_norm, Element::kFloat64},
+    {"all-reduce", "shard-gradients", fits_replicated_sharding, before_replicated_sharding, after_replicated_sharding},
+    {"all-reduce", "reduce-pieces", fits_piece_reduce, before_piece_reduce, after_piece_reduce},
     {"all-reduce", "", fits_all_reduce, before_all_reduce, after_all_reduce},
+    {"all-gather", "gather-weights", fits_weight_gather, before_weight_gather, after_weight_gather},
+    {"reduce-scatter", "shard-gradients", fits_sharding, before_sharded_reduce, after_sharding},
+    {"reduce-scatter", "scatter-gradients", fits_scattering, before_sharded_reduce, after_scattering},
     {"all-gather", "gather-sequence, gather-message", fits_gather, before_gather, after_gather},
     {"reduce-scatter", "scatter-sequence", fits_scatter, before_scatter, after_scatter},
     {"reduce-scatter", "reduce-gradients", fits_sharded_reduce, before_sharded_reduce, after_sharded_reduce},

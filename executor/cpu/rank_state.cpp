@@ -28,7 +28,7 @@ std::vector<std::optional<GroupHandle>> join_groups(const Program& program, Rank
   return handles;
 }
 
-/// The parameters are gathered after the update: what each member contributes is what it updates.
+/// The parameters are gathered: what each member contributes is what it updates.
 Pieces find_pieces(const Program& program, const Role& role, Rank rank) {
   for (const strategies::Block& block : role.blocks) {
     for (const strategies::Operation& operation : block.operations) {
@@ -51,7 +51,7 @@ bool holds_gradient_of(const Role& role, const std::string& parameter) {
 bool counts_in_norm(const Program& program, const Role& role, const RankPlace& place, const Pieces& pieces,
                     const strategies::TensorSlice& slice) {
   if (slice.sharded_axis < 0 && place.tensor > 0) return false;  // every tensor rank holds the same
-  if (pieces.count == 1 && place.replica > 0) return false;
+  if (place.replica >= pieces.count) return false;               // another set of pieces
   // Of the two holders of a tied table the first stage counts.
   const auto first =
       std::ranges::find_if(program.roles, [&](const Role& each) { return holds_gradient_of(each, slice.parameter); });

@@ -2,12 +2,14 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -37,7 +39,22 @@ using strategies::OperationInstance;
 using strategies::Receive;
 using strategies::Send;
 
-bool is_weight(const Buffer& buffer) { return buffer.holds == Holds::kWeights; }
+/// What survives the step of a parameter: its piece, where there is one, else the whole.
+std::vector<BufferId> held_weights(const strategies::Role& role) {
+  std::map<std::string_view, bool> cut;
+  const auto is_weight = [](const Buffer& buffer) {
+    return buffer.holds == Holds::kWeights && buffer.lifetime == strategies::Lifetime::kStatic;
+  };
+  for (const Buffer& buffer : role.buffers) {
+    if (is_weight(buffer)) cut[buffer.slice.parameter] |= buffer.slice.pieces > 1;
+  }
+  std::vector<BufferId> held;
+  for (std::uint32_t i = 0; i < role.buffers.size(); ++i) {
+    const Buffer& buffer = role.buffers[i];
+    if (is_weight(buffer) && cut[buffer.slice.parameter] == (buffer.slice.pieces > 1)) held.push_back({i});
+  }
+  return held;
+}
 
 /// FNV-1a over the words of the bits, every word mixed.
 std::uint64_t hashed(std::uint64_t hash, std::span<const float> values) {
@@ -203,12 +220,25 @@ class RankRun final : public strategies::Backend {
     state_.loss_sum = 0;
   }
 
+  /// Elements of the tensor rank's share of a parameter.
+  std::size_t share_of(const Buffer& buffer) const {
+    const auto whole = static_cast<std::size_t>(whole_elements(buffer.slice));
+    return buffer.slice.sharded_axis < 0 ? whole : whole / static_cast<std::size_t>(state_.place.tensors);
+  }
+  Pieces::Range held_range(const Buffer& buffer) const {
+    const std::size_t share = share_of(buffer);
+    return buffer.slice.pieces > 1 ? state_.pieces.own_piece(share) : Pieces::Range{0, share};
+  }
+
   void set_initial_weights() {
-    for (std::uint32_t i = 0; i < state_.role.buffers.size(); ++i) {
-      const Buffer& buffer = state_.role.buffers[i];
-      if (!is_weight(buffer)) continue;
-      initial_values(buffer.slice, state_.place.tensor, state_.place.tensors, hidden(), state_.settings.seed,
-                     buffers_.memory(BufferId{i}));
+    std::vector<float> share;
+    for (const BufferId held : held_weights(state_.role)) {
+      const Buffer& buffer = state_.role.buffers[held.value];
+      const Pieces::Range range = held_range(buffer);
+      share.resize(share_of(buffer));
+      initial_values(buffer.slice, state_.place.tensor, state_.place.tensors, hidden(), state_.settings.seed, share);
+      std::copy_n(share.begin() + static_cast<std::ptrdiff_t>(range.begin), range.size(),
+                  buffers_.memory(held).begin());
     }
   }
 
@@ -230,12 +260,12 @@ class RankRun final : public strategies::Backend {
                         .processor_ns = processor,
                         .crowded = processors > 0 && static_cast<unsigned>(choice_.local_rank) >= processors};
     std::vector<HeldParameter> parameters;
-    for (std::uint32_t i = 0; i < state_.role.buffers.size(); ++i) {
-      const Buffer& buffer = state_.role.buffers[i];
-      if (!is_weight(buffer)) continue;
-      const std::span<float> values = buffers_.memory(BufferId{i});
+    for (const BufferId held : held_weights(state_.role)) {
+      const Buffer& buffer = state_.role.buffers[held.value];
+      const Pieces::Range range = held_range(buffer);
+      const std::span<float> values = buffers_.memory(held).first(range.size());
       summary.weights_hash = hashed(summary.weights_hash, values);
-      parameters.push_back({&buffer, values, state_.place.tensor, state_.place.tensors});
+      parameters.push_back({&buffer, values, state_.place.tensor, state_.place.tensors, range.begin});
     }
     observer_.finished(summary, parameters);
   }

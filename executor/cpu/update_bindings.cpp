@@ -23,8 +23,8 @@ bool fits_squared_norm(const Operation& operation) {
   return k != nullptr && k->dtype == DType::kFp32;
 }
 
-const strategies::TensorSlice& slice_of(const Call& call, std::size_t read) {
-  return call.state.role.buffers[call.operation.reads[read].value].slice;
+const strategies::TensorSlice& slice_of(const Call& call, strategies::BufferId buffer) {
+  return call.state.role.buffers[buffer.value].slice;
 }
 
 /// {gradients} -> {the sum of squares of this rank's share, one double}
@@ -32,7 +32,7 @@ void run_squared_norm(const Call& call) {
   double sum = 0;
   for (std::size_t i = 0; i < call.reads.size(); ++i) {
     if (!call.state.counts_in_norm(call.operation.reads[i])) continue;
-    const Pieces::Range own = call.state.pieces.own_piece(call.reads[i].size());
+    const Pieces::Range own = call.state.updated(call.operation.reads[i], call.reads[i].size());
     sum += call.state.kernels.squared_norm(static_cast<std::int64_t>(own.size()), call.reads[i].data() + own.begin);
   }
   std::memcpy(call.write(0, 2), &sum, sizeof sum);
@@ -49,8 +49,9 @@ void run_clip(const Call& call) {
   const double norm = std::sqrt(squared), most = call.state.settings.gradient_clip;
   call.state.gradient_norm = norm;
   const auto factor = static_cast<float>(most > 0 && norm > most ? most / norm : 1.0);
-  for (const std::span<float> gradient : call.writes) {
-    const Pieces::Range own = call.state.pieces.own_piece(gradient.size());
+  for (std::size_t i = 0; i < call.writes.size(); ++i) {
+    const std::span<float> gradient = call.writes[i];
+    const Pieces::Range own = call.state.updated(call.operation.writes[i], gradient.size());
     call.state.kernels.scale(static_cast<std::int64_t>(own.size()), factor, gradient.data() + own.begin);
   }
 }
@@ -75,12 +76,23 @@ struct Update {
 };
 
 Update update_of(const Call& call, std::size_t parameter) {
+  const strategies::BufferId gradient_id = call.operation.reads[parameter],
+                             weight_id = call.operation.writes[parameter + 1];
+  if (slice_of(call, gradient_id).parameter != slice_of(call, weight_id).parameter) {
+    throw std::logic_error("the optimizer's operands do not pair up");
+  }
   const std::span<float> gradient = call.reads[parameter], weights = call.writes[parameter + 1];
-  if (gradient.size() != weights.size()) throw std::logic_error("the optimizer's operands do not pair up");
-  const Pieces::Range own = call.state.pieces.own_piece(gradient.size());
-  const bool matrix = slice_of(call, parameter).shape.size() > 1;
-  return {static_cast<std::int64_t>(own.size()), gradient.data() + own.begin, weights.data() + own.begin,
-          matrix ? call.state.settings.weight_decay : 0};
+  const Pieces::Range from = call.state.updated(gradient_id, gradient.size());
+  const Pieces::Range to = call.state.updated(weight_id, weights.size());
+  const bool matrix = slice_of(call, gradient_id).shape.size() > 1;
+  return {static_cast<std::int64_t>(std::min(from.size(), to.size())), gradient.data() + from.begin,
+          weights.data() + to.begin, matrix ? call.state.settings.weight_decay : 0};
+}
+
+/// Elements of a parameter's share of the optimizer state, padding included.
+std::size_t state_elements(const Call& call, std::size_t parameter) {
+  const std::size_t size = call.reads[parameter].size();
+  return slice_of(call, call.operation.reads[parameter]).pieces > 1 ? size : call.state.pieces.padded_size(size);
 }
 
 /// {gradients, state} -> {state, weights}. AdamW's state: momentum of all pieces, padded, then their variance.
@@ -104,7 +116,7 @@ void run_optimizer(const Call& call) {
                            .epsilon = s.epsilon,
                            .weight_decay = u.weight_decay};
     call.state.kernels.adamw(shape, u.gradient, momentum, momentum + k.parameters, u.weights);
-    momentum += call.state.pieces.padded_size(call.reads[p].size());
+    momentum += state_elements(call, p);
   }
 }
 

@@ -106,11 +106,13 @@ void read_layout(const RowReader& row, MeasuredRun& run) {
   run.schedule = row.text("pp_schedule");
   run.sequence_parallel = row.flag("sequence_parallel");
   run.zero = row.integer("zero_stage");
+  run.sharding = row.optional_text("sharding");
   run.micro_batch = row.integer("micro_batch");
   run.global_batch = row.integer("global_batch").value_or(0);
   run.precision = row.text("precision");
   run.flash_attention = row.flag("flash_attention");
   run.overlap_data = row.flag("overlap_dp");
+  run.compiled = row.optional_text("torch_compile").empty() ? std::nullopt : row.flag("torch_compile");
   run.recompute = row.text("recompute");
   run.offload = row.text("offload");
 }

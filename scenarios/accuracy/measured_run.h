@@ -27,7 +27,8 @@ struct MeasuredRun {
   std::optional<std::int64_t> zero, micro_batch;
   std::int64_t global_batch = 0;
   std::string precision;
-  std::optional<bool> flash_attention, overlap_data;
+  std::string sharding;  ///< fsdp-full, shard-grad-op, hsdp, ... where there are several ways to a ZeRO stage
+  std::optional<bool> flash_attention, overlap_data, compiled;
   std::string recompute;  ///< none, selective, full, or "" = unknown
   std::string offload;
   std::optional<double> step_s;  ///< measured

@@ -70,6 +70,8 @@ std::optional<std::string> stack_of(const MeasuredRun& run) {
   }
   // Its own schedules have a runtime of their own.
   if (run.software == "zero-bubble-megatron" && run.schedule.starts_with("zb-")) return "zero-bubble";
+  if (run.software == "torchtitan" && !run.compiled.value_or(true)) return "torchtitan-eager";
+  if (run.software.starts_with("deepspeed") && run.zero == 3) return "deepspeed-zero3";
   const bool early = run.software_date.starts_with("2020") || run.software_date.starts_with("2021");
   if (run.software == "megatron-lm" && early) return "megatron-lm";
   return core ? std::optional<std::string>("megatron-core") : lookup(kSoftware, run.software);
@@ -127,7 +129,7 @@ std::optional<std::string> unsupported(const MeasuredRun& run) {
   if (run.context > 1) return "context parallelism";
   if (run.expert > 1) return "expert parallelism";
   if (!run.zero) return "sharding unknown";
-  if (*run.zero > 1) return fmt::format("ZeRO {}", *run.zero);
+  if (*run.zero > 3) return fmt::format("ZeRO {}", *run.zero);
   if (run.precision != "bf16" && run.precision != "fp16") return "precision " + shortened(run.precision);
   if (const auto word = unknown_word(run)) return word;
   if (!run.offload.empty() && run.offload != "none") return "offload";
@@ -163,6 +165,19 @@ strategies::ModelSpec model_of(const MeasuredRun& run) {
   return model;
 }
 
+/// FSDP's words: shard-grad-op, which others call ZeRO 2, keeps whole weights from the forward to the backward pass;
+/// hsdp shards inside a node.
+void set_sharding(const MeasuredRun& run, strategies::PlanSpec& plan) {
+  plan.zero = static_cast<int>(*run.zero);
+  if (run.sharding == "shard-grad-op") {
+    plan.zero = 3;
+    plan.reshard_after_forward = false;
+  } else if (run.sharding == "hsdp" && run.gpus_per_node > run.tensor) {
+    plan.zero = 3;
+    plan.shard = static_cast<int>(std::min(run.data, run.gpus_per_node / run.tensor));
+  }
+}
+
 strategies::PlanSpec plan_of(const MeasuredRun& run) {
   strategies::PlanSpec plan;
   plan.tensor = static_cast<int>(run.tensor);
@@ -175,7 +190,7 @@ strategies::PlanSpec plan_of(const MeasuredRun& run) {
   plan.recompute = run.recompute == "full"        ? strategies::Recompute::kFull
                    : run.recompute == "selective" ? strategies::Recompute::kSelective
                                                   : strategies::Recompute::kNone;
-  plan.zero = static_cast<int>(*run.zero);
+  set_sharding(run, plan);
   const bool ends_counted = run.flags.find("first and last stage hold one layer fewer") != std::string::npos;
   plan.count_embedding_and_loss = run.pipeline > 1 && (ends_counted || run.layers % (run.pipeline * run.chunks) != 0) &&
                                   (run.layers + 2) % (run.pipeline * run.chunks) == 0;
@@ -313,6 +328,8 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   if (dropout != std::string::npos) implementation.dropout = !run.flags.substr(dropout + 8).starts_with("0.0");
   // What the pipeline's exchange made the host wait for before its fix does not concern runs without a pipeline.
   if (run.software == "nanotron" && run.pipeline == 1) scenario.software.prices.defers_frees = true;
+  // LLM Foundry's tables say in which format gradients are reduced.
+  if (run.flags.find("mp_mode=PURE") != std::string::npos) implementation.gradient = DType::kBf16;
   if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;
   scenario.model = model_of(run);
   // Its schedules refuse tied tables (--untie-embeddings-and-output-weights is asserted), which would join the ends.

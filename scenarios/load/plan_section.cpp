@@ -107,6 +107,7 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
   }
   constexpr std::int64_t kLargestMicroBatch = 1'000'000;
   constexpr std::int64_t kMostChunks = 1'000;
+  constexpr std::int64_t kMostPrefetched = 1'000;
   const std::vector<std::pair<std::string, strategies::Recompute>> recomputes{
       {"none", strategies::Recompute::kNone},
       {"selective", strategies::Recompute::kSelective},
@@ -127,6 +128,10 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
   plan.sequence_parallel = reader.boolean("sequence_parallel").value_or(false);
   plan.recompute = reader.one_of("recompute", recomputes).value_or(plan.recompute);
   plan.zero = static_cast<int>(reader.integer("zero", 0, 3).value_or(0));
+  plan.shard = static_cast<int>(reader.integer("shard", 1, kMostRanks).value_or(0));
+  plan.prefetch = static_cast<int>(reader.integer("prefetch", 0, kMostPrefetched).value_or(plan.prefetch));
+  plan.reshard_after_forward = reader.boolean("reshard_after_forward");
+  plan.reduce_each_microbatch = reader.boolean("reduce_each_microbatch");
   plan.rank_order = read_rank_order(reader);
   reader.finish();
   return error_count(reading.diagnostics) == before ? std::optional(plan) : std::nullopt;

@@ -67,6 +67,8 @@ std::string plan_text(const Scenario& scenario) {
   constexpr std::string_view kRecompute[] = {"", ", selective recompute", ", full recompute"};
   text += kRecompute[static_cast<std::size_t>(plan.recompute)];
   if (plan.zero > 0) text += fmt::format(", ZeRO {}", plan.zero);
+  if (plan.shard > 0) text += fmt::format(" in sets of {}", plan.shard);
+  if (plan.shards_weights() && !plan.reshards()) text += ", weights stay whole";
   if (scenario.placement.rule != "packed") text += ", placement " + scenario.placement.rule;
   return text;
 }

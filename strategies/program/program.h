@@ -80,6 +80,7 @@ struct TensorSlice {
   std::vector<std::int64_t> parts;
   std::int64_t begin = 0,
                end = 0;  ///< tensor-parallel rank 0 holds [begin, end) on that axis (of one part), others as much
+  int pieces = 1;  ///< ZeRO: this much of it is cut into equal pieces, the last one padded, and a replica holds one
   bool operator==(const TensorSlice&) const = default;
 };
 

@@ -227,7 +227,8 @@ struct Description<TensorSlice> {
   using T = TensorSlice;
   static constexpr auto kFields =
       std::tuple{Field{"parameter", &T::parameter}, Field{"shape", &T::shape}, Field{"axis", &T::sharded_axis},
-                 Field{"parts", &T::parts},         Field{"begin", &T::begin}, Field{"end", &T::end}};
+                 Field{"parts", &T::parts},         Field{"begin", &T::begin}, Field{"end", &T::end},
+                 Field{"pieces", &T::pieces}};
 };
 template <>
 struct Description<Buffer> {

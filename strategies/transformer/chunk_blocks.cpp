@@ -1,10 +1,15 @@
 #include "strategies/transformer/chunk_blocks.h"
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "strategies/transformer/block_writer.h"
 #include "strategies/transformer/ends.h"
 #include "strategies/transformer/gradient_buckets.h"
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
+#include "strategies/transformer/weight_window.h"
 
 namespace strategies {
 namespace {
@@ -57,9 +62,20 @@ BufferId output_of(BlockWriter& writer, const Stage& stage, const Chunk& chunk) 
   return writer.temporary("outgoing", stage.shapes.stream_bytes());
 }
 
+std::vector<int> layers_of(const Chunk& chunk) {
+  std::vector<int> layers(static_cast<std::size_t>(chunk.layers));
+  std::iota(layers.begin(), layers.end(), chunk.first_layer);
+  return layers;
+}
+
 /// Input gradients of the whole chunk, and its weight gradients unless `buckets` defers them.
 void write_backward(BlockWriter& writer, Stage& stage, const Chunk& chunk, GradientBuckets& buckets) {
+  std::vector<int> layers = layers_of(chunk);
+  std::ranges::reverse(layers);
+  WeightWindow weights(writer, stage, layers, chunk.index, false);
   writer.at(-1, Phase::kBackward);
+  // Of what belongs to no layer the backward pass reads only the LM head; what was kept for it goes now, too.
+  weights.open(chunk.last() || stage.plan.pipeline == 1);
   const std::optional<BufferId> into = chunk.previous_here ? stage.handed_gradient : std::nullopt;
   BufferId gradient;
   if (chunk.last()) {
@@ -70,10 +86,13 @@ void write_backward(BlockWriter& writer, Stage& stage, const Chunk& chunk, Gradi
     gradient = into && chunk.layers == 0 ? *into : stream_gradient(writer, stage, buckets);
     receive_stream(writer, stage, chunk.virtual_stage + 1, Payload::kGradient, Lane::kReceiveNext, gradient);
   }
-  for (int layer = chunk.first_layer + chunk.layers - 1; layer >= chunk.first_layer; --layer) {
+  for (const int layer : layers) {
+    weights.enter(layer);
     if (stage.recompute_of(layer) == Recompute::kFull) write_layer_recompute(writer, stage, layer);
     const bool lowest = layer == chunk.first_layer;
     gradient = write_layer_backward(writer, stage, layer, gradient, buckets, lowest ? into : std::nullopt);
+    weights.leave(layer, true);
+    buckets.unit_done();
   }
   writer.at(-1, Phase::kBackward);
   if (chunk.first()) {
@@ -82,16 +101,20 @@ void write_backward(BlockWriter& writer, Stage& stage, const Chunk& chunk, Gradi
     writer.send(chunk.virtual_stage - 1, message_bytes(stage), Payload::kGradient, Lane::kSendPrevious, gradient);
     writer.free(gradient);
   }
+  weights.close(true);
 }
 
 }  // namespace
 
-std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t samples) {
-  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kForward, Variant::kOnly),
+std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, Variant variant, std::int64_t samples,
+                                  bool gathers) {
+  BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kForward, variant),
                      stage.implementation.blocking_launches);
+  WeightWindow weights(writer, stage, layers_of(chunk), chunk.index, gathers);
   const BufferId outgoing = output_of(writer, stage, chunk);
   const BufferId incoming = passes_through(chunk) ? outgoing : first_input(stage, chunk);
   writer.at(-1, Phase::kForward);
+  weights.open(chunk.first() || chunk.last());
   if (chunk.first()) {
     writer.host(HostReason::kInput, {}, samples);
     write_embedding_forward(writer, stage, incoming);
@@ -101,7 +124,9 @@ std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t
   for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
     const bool keep = stage.recompute_of(layer) != Recompute::kFull;
     const bool is_last = layer + 1 == chunk.first_layer + chunk.layers;
+    weights.enter(layer);
     write_layer_forward(writer, stage, layer, is_last ? outgoing : stage.layers.at(layer + 1).input, keep);
+    weights.leave(layer, false);
   }
   writer.at(-1, Phase::kForward);
   if (chunk.last()) {
@@ -110,6 +135,7 @@ std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, std::int64_t
     writer.send(chunk.virtual_stage + 1, message_bytes(stage), Payload::kActivation, Lane::kSendNext, outgoing);
     writer.free(outgoing);
   }
+  weights.close(false);
   return writer.finish();
 }
 

@@ -1,6 +1,7 @@
 #include "strategies/transformer/ends.h"
 
 #include <utility>
+#include <vector>
 
 #include "strategies/transformer/layer_parts.h"
 
@@ -80,7 +81,12 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   BlockWriter::Buffers written{table.gradient};
   const bool learned = stage.parameters.contains("embedding.position");
   if (learned) written.push_back(stage.parameters.find("embedding.position").gradient);
-  if (keeps_products(stage)) {
+  std::vector<const Parameter*> added_to;
+  const bool begun = stage.model.tied_embeddings && stage.plan.pipeline == 1;  // by the LM head
+  if (!begun) added_to.push_back(&table);
+  if (learned) added_to.push_back(&stage.parameters.find("embedding.position"));
+  buckets.clear(added_to);
+  if (keeps_products(stage) && !stage.plan.shards_gradients()) {
     written.push_back(writer.temporary("product", table.elements * stage.shapes.activation_bytes));
     writer.free_at_end(written.back());
   }
@@ -140,9 +146,13 @@ BufferId write_head_backward(BlockWriter& writer, const Stage& stage, GradientBu
   // A table tied on one stage is complete only after the embedding's backward, which reports it.
   const bool shared = weight.name == "embedding.weight";
   GradientBuckets none = buckets.unreported();
+  const bool has_bias = stage.parameters.contains("head.bias");
+  if (has_bias && stage.plan.shards_gradients()) {
+    write_bias_gradient(writer, stage, stage.parameters.find("head.bias"), "lm-head", logits, s.vocabulary);
+  }
   const BufferId normed = write_column_backward(writer, stage, weight, "lm-head", logits, stage.head_normed,
                                                 s.vocabulary, s.activation, shared ? none : buckets);
-  if (stage.parameters.contains("head.bias")) buckets.ready(stage.parameters.find("head.bias"));
+  if (has_bias) buckets.ready(stage.parameters.find("head.bias"));
   const BufferId gradient = stream_gradient(writer, stage, buckets);
   const Parameter& norm = stage.parameters.find("final_norm");
   writer.compute(stream_norm(stage, true), "final-norm-backward", {stage.head_input, normed, norm.weight},

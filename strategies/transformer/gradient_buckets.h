@@ -1,6 +1,13 @@
-// Reduction of gradients over the replicas in buckets, as the backward of the last microbatch completes them.
+// Reduction of gradients over the replicas, beside the backward pass that completes them.
+//
+//   buckets  (ZeRO 0, 1)   gradients are summed in place as soon as enough of them are complete, in the last microbatch
+//   units    (ZeRO 2, 3)   the gradients of a layer are summed into this rank's pieces of them, then forgotten; those
+//   of
+//                          the layer before must have gone out: at most two layers' gradients are whole at once
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "strategies/transformer/block_writer.h"
@@ -25,16 +32,35 @@ class GradientBuckets {
   void release(BufferId buffer);
   /// For gradients that another operation will complete and report.
   GradientBuckets unreported() const { return {writer_, stage_, false, later_}; }
+  /// So are all gradients of a layer.
+  void unit_done();
   /// Reduces what is left.
   void flush();
 
+  /// Zeroes gradients that a scattering kernel adds to, where they are made anew in every backward pass.
+  void clear(const std::vector<const Parameter*>& added_to);
+
  private:
+  /// Complete, not sent.
+  struct Complete {
+    std::int64_t elements = 0, padded = 0;
+    BlockWriter::Buffers gradients, shards;
+  };
+
+  BlockWriter::Buffers pack(const Complete& unit);
+  void send(Complete& unit);
+  void reduce_unit(const Complete& unit);
+  OperationId reduce(const Complete& unit, const BlockWriter::Buffers& from, const BlockWriter::Buffers& into,
+                     const char* label);
+
   BlockWriter& writer_;
   const Stage& stage_;
   bool active_;
   DeferredGradients* later_;
-  std::int64_t elements_ = 0, padded_ = 0;
-  BlockWriter::Buffers gradients_;
+  Complete unit_;
+  Complete root_;                         ///< ZeRO 2, 3: what belongs to no layer is complete last
+  std::optional<OperationId> in_flight_;  ///< reduction of the unit before
+  BlockWriter::Buffers leaving_;          ///< what it reads
 };
 
 }  // namespace strategies

@@ -122,14 +122,15 @@ bool keeps_products(const Stage& stage) {
 
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                            BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype) {
-  const bool fused = stage.implementation.fused_gradient_accumulation;
-  const hw_models::DType gradient = stage.implementation.gradient;
+  const bool passes = stage.plan.shards_gradients();  // the product is the gradient: there is nothing to add it to
+  const bool fused = stage.implementation.fused_gradient_accumulation || passes;
+  const hw_models::DType gradient = passes ? stage.parameters.passing_gradient() : stage.implementation.gradient;
   const hw_models::Matmul kernel{.m = out,
                                  .n = in,
                                  .k = stage.shapes.tokens,
                                  .dtype = dtype,
                                  .output = fused ? gradient : stage.shapes.activation,
-                                 .accumulate = fused,
+                                 .accumulate = fused && !passes,
                                  .transpose_a = true};
   const Phase phase = writer.phase();
   writer.at(writer.layer(), Phase::kWeightGradient);

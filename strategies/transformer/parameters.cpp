@@ -31,14 +31,61 @@ Parameter& StageParameters::add(const std::string& name, const std::vector<std::
   parameter.layer = place.layer;
   parameter.chunk = place.chunk;
   parameter.elements = elements;
+  parameter.rows = place.sharded_axis == 0 ? shape.front() / plan_.tensor : shape.front();
   parameter.tensor_replicated = place.sharded_axis < 0;
-  parameter.weight =
-      add_buffer(role_, name, bytes_of(elements, shapes_.activation), Holds::kWeights, Lifetime::kStatic, slice);
-  parameter.gradient = add_buffer(role_, "gradient:" + name, bytes_of(elements, implementation_.gradient),
-                                  Holds::kGradients, Lifetime::kStatic, std::move(slice));
+  add_buffers(parameter, slice);
   index_.emplace(name, parameters_.size());
   parameters_.push_back(std::move(parameter));
   return parameters_.back();
+}
+
+void StageParameters::add_buffers(Parameter& parameter, const TensorSlice& slice) {
+  const auto add = [&](const std::string& prefix, std::int64_t elements, hw_models::DType dtype, Holds holds,
+                       Lifetime lifetime, int pieces = 1) {
+    TensorSlice held = slice;
+    held.pieces = pieces;
+    return add_buffer(role_, prefix + parameter.name, bytes_of(elements, dtype), holds, lifetime, std::move(held));
+  };
+  const bool passing = plan_.shards_gradients();
+  parameter.weight = add("", parameter.elements, shapes_.activation, Holds::kWeights, weight_lifetime(parameter));
+  parameter.gradient = add("gradient:", parameter.elements, passing ? passing_gradient() : implementation_.gradient,
+                           Holds::kGradients, passing ? Lifetime::kBlock : Lifetime::kStatic);
+  const std::int64_t piece = piece_elements(parameter);
+  if (plan_.shards_weights()) {
+    parameter.weight_shard = add("shard:", piece, weight_shard(), Holds::kWeights, Lifetime::kStatic, plan_.shards());
+  }
+  if (passing) {
+    parameter.gradient_shard =
+        add("gradient-shard:", piece, held_gradient(), Holds::kGradients, Lifetime::kStatic, plan_.shards());
+  }
+}
+
+/// Whole weights live through the step, from a microbatch's forward to its backward, or within a block. What belongs to
+/// no layer is used at both ends of the model: without a pipeline it stays whole in between.
+Lifetime StageParameters::weight_lifetime(const Parameter& parameter) const {
+  if (!plan_.shards_weights() || plan_.gathers_once()) return Lifetime::kStatic;
+  if (plan_.pipeline > 1) return Lifetime::kBlock;
+  const bool last = implementation_.keeps_last_layer && parameter.layer == last_layer_;
+  return parameter.layer < 0 || last || !plan_.reshards() ? Lifetime::kMicrobatch : Lifetime::kBlock;
+}
+
+hw_models::DType StageParameters::weight_shard() const {
+  const bool wide = plan_.shards_weights() && implementation_.fp32_shards;
+  return wide ? hw_models::DType::kFp32 : shapes_.activation;
+}
+
+hw_models::DType StageParameters::held_gradient() const {
+  const bool wide = plan_.shards_gradients() && weight_shard() == hw_models::DType::kFp32;
+  return wide ? hw_models::DType::kFp32 : implementation_.gradient;
+}
+
+/// Automatic differentiation makes gradients of the weights' format.
+hw_models::DType StageParameters::passing_gradient() const {
+  return implementation_.fused_gradient_accumulation ? implementation_.gradient : shapes_.activation;
+}
+
+std::int64_t StageParameters::held_gradient_elements(const Parameter& parameter) const {
+  return plan_.shards_gradients() ? piece_elements(parameter) : parameter.elements;
 }
 
 void StageParameters::add_embedding(const ModelSpec& model) {
@@ -48,6 +95,7 @@ void StageParameters::add_embedding(const ModelSpec& model) {
 }
 
 void StageParameters::add_layer(const ModelSpec& model, int layer, int chunk) {
+  last_layer_ = model.layers - 1;
   const std::int64_t h = model.hidden;
   const std::int64_t norm_columns = model.norm == hw_models::NormKind::kLayerNorm ? 2 * h : h;  // gain and bias
   const std::int64_t tensor = plan_.tensor;
@@ -85,7 +133,7 @@ void StageParameters::add_head(const ModelSpec& model, int chunk, bool tied_copy
     Parameter& head = add("head.weight", {shapes_.padded_vocabulary, model.hidden}, split);
     head.tied_copy = tied_copy;
     if (tied_copy) {  // two buffers, one parameter
-      for (const BufferId held : {head.weight, head.gradient}) {
+      for (const BufferId held : {head.weight, head.gradient, head.held_weight(), head.held_gradient()}) {
         role_.buffers[held.value].slice.parameter = "embedding.weight";
       }
     }
@@ -100,12 +148,15 @@ std::int64_t StageParameters::elements() const {
 }
 
 std::int64_t StageParameters::padded_elements(const Parameter& parameter) const {
-  return round_up(parameter.elements, shards());
+  const std::int64_t shards = plan_.shards();
+  const bool rows = plan_.shards_weights() && implementation_.shards_rows;
+  return rows ? round_up(parameter.rows, shards) * (parameter.elements / parameter.rows)
+              : round_up(parameter.elements, shards);
 }
 
 std::int64_t StageParameters::updated_elements() const {
   std::int64_t sum = 0;
-  for (const Parameter& parameter : parameters_) sum += padded_elements(parameter) / shards();
+  for (const Parameter& parameter : parameters_) sum += piece_elements(parameter);
   return sum;
 }
 
@@ -114,7 +165,7 @@ std::int64_t state_bytes(hw_models::OptimizerKind optimizer, bool master) {
 }
 
 void StageParameters::add_optimizer_state() {
-  const bool master = implementation_.keeps_master(shapes_.activation);
+  const bool master = keeps_master();
   if (implementation_.separate_buckets && plan_.zero == 0 && plan_.replicas() > 1) {
     add_buffer(role_, "buckets", bytes_of(elements(), shapes_.activation), Holds::kGradients, Lifetime::kStatic);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,15 @@ struct Parameter {
   int layer = -1;    ///< -1 for embedding, final norm and head
   int chunk = 0;
   std::int64_t elements = 0;       ///< on this rank
+  std::int64_t rows = 1;           ///< of its first axis, on this rank
   bool tensor_replicated = false;  ///< every tensor rank holds all of it (norms)
   bool tied_copy = false;          ///< the last stage's copy of a tied embedding
-  BufferId weight, gradient;
+  BufferId weight, gradient;       ///< whole: what kernels work on
+  /// This rank's pieces, where only those outlive the step.
+  std::optional<BufferId> weight_shard = std::nullopt, gradient_shard = std::nullopt;
+
+  BufferId held_weight() const { return weight_shard.value_or(weight); }
+  BufferId held_gradient() const { return gradient_shard.value_or(gradient); }
 };
 
 /// Parameters in order of forward use.
@@ -46,11 +53,21 @@ class StageParameters {
   const std::vector<Parameter>& all() const { return parameters_; }
   std::int64_t elements() const;
   BufferId optimizer_state() const { return optimizer_state_; }
-  /// ZeRO >= 1 cuts every parameter into equal pieces, the last one padded: replica i of data x context owns piece i of
-  /// each. Elements of `parameter` with that padding; without ZeRO just its elements.
+  /// ZeRO >= 1 cuts every parameter into equal pieces, the last one padded: replica i of those that share the shards
+  /// owns piece i of each. Elements of `parameter` with that padding; without ZeRO just its elements.
   std::int64_t padded_elements(const Parameter& parameter) const;
+  std::int64_t piece_elements(const Parameter& parameter) const { return padded_elements(parameter) / plan_.shards(); }
   /// Elements that this rank updates: all, or its pieces.
   std::int64_t updated_elements() const;
+  /// Elements of the gradient that outlives the backward pass: all, or its piece.
+  std::int64_t held_gradient_elements(const Parameter& parameter) const;
+
+  /// Formats: of the gradients that outlive the backward pass; of whole gradients that do not; of shards of weights.
+  hw_models::DType held_gradient() const;
+  hw_models::DType passing_gradient() const;
+  hw_models::DType weight_shard() const;
+  /// The optimizer has fp32 copies of the weights beside the weights that are held.
+  bool keeps_master() const { return implementation_.keeps_master(weight_shard()); }
 
  private:
   /// Where a parameter stands and how it is split.
@@ -60,7 +77,8 @@ class StageParameters {
     std::vector<std::int64_t> parts = {};  ///< TensorSlice::parts
   };
   Parameter& add(const std::string& name, const std::vector<std::int64_t>& shape, const Place& place);
-  std::int64_t shards() const { return plan_.zero >= 1 ? plan_.replicas() : 1; }
+  void add_buffers(Parameter& parameter, const TensorSlice& slice);
+  Lifetime weight_lifetime(const Parameter& parameter) const;
 
   Role& role_;
   const Shapes& shapes_;
@@ -69,6 +87,7 @@ class StageParameters {
   hw_models::OptimizerKind optimizer_;
   std::vector<Parameter> parameters_;
   std::map<std::string, std::size_t, std::less<>> index_;  ///< by name
+  int last_layer_ = -1;                                    ///< of the model
   BufferId optimizer_state_;
 };
 

@@ -15,8 +15,10 @@ namespace strategies {
 
 /// The families of groups every dense plan has. Those of one rank cost nothing and are left out of the operations.
 struct PlanGroups {
-  GroupId tensor;  ///< ranks that split one layer
-  GroupId data;    ///< replicas: data x context
+  GroupId tensor;     ///< ranks that split one layer
+  GroupId data;       ///< replicas: data x context
+  GroupId shard;      ///< replicas that share what ZeRO shards: all of them, or those of one set of shards (HSDP)
+  GroupId replicate;  ///< holders of the same piece; only where there are several sets of shards
   /// The two holders of a tied embedding; only where they are on different stages.
   std::optional<GroupId> embedding;
   GroupId world;
@@ -62,6 +64,13 @@ struct Stage {
   bool tensor_parallel() const { return plan.tensor > 1; }
   bool gathers_sequence() const { return plan.sequence_parallel && tensor_parallel(); }
   int replicas() const { return plan.replicas(); }
+  /// There are several sets of shards.
+  bool replicates_shards() const { return plan.shards() > 1 && plan.shards() < plan.replicas(); }
+  /// The format in which weights are gathered.
+  hw_models::DType gathered() const {
+    const bool wide = shapes.activation == hw_models::DType::kFp32;
+    return wide ? hw_models::DType::kFp32 : implementation.parameter_gather;
+  }
   /// The product of gate and value is a pass of its own, behind the activation of the gate.
   bool separate_gate() const {
     return model.gated_mlp && !implementation.fused_elementwise && !implementation.fused_gate;

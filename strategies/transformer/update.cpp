@@ -22,7 +22,7 @@ class UpdateWriter {
     if (stage_.shapes.activation == hw_models::DType::kFp16) unscale();
     if (stage_.implementation.gradient_norm) gradient_norm();
     optimizer();
-    if (stage_.plan.zero >= 1 && stage_.replicas() > 1) gather();
+    if (stage_.plan.shards() > 1 && !stage_.plan.shards_weights()) gather();
     w_.at(-1, Phase::kUpdate);
     if (stage_.implementation.loss_read) w_.host(HostReason::kLossRead, {optimizer_});
     w_.host(HostReason::kStepOverhead, {});
@@ -32,14 +32,15 @@ class UpdateWriter {
   }
 
  private:
+  hw_models::DType gradient_dtype() const { return stage_.parameters.held_gradient(); }
   std::int64_t gradient_bytes(std::int64_t elements) const {
-    return elements * static_cast<std::int64_t>(hw_models::info(stage_.implementation.gradient).bytes);
+    return elements * static_cast<std::int64_t>(hw_models::info(gradient_dtype()).bytes);
   }
 
   void all_reduce(GroupId group, std::int64_t bytes, Lane lane, const char* label,
                   const BlockWriter::Buffers& gradients) {
-    const OperationId operation = w_.collective(CollectiveKind::kAllReduce, group, bytes,
-                                                stage_.implementation.gradient, lane, label, gradients, gradients);
+    const OperationId operation =
+        w_.collective(CollectiveKind::kAllReduce, group, bytes, gradient_dtype(), lane, label, gradients, gradients);
     // It reads what the reductions over the replicas, on a lane of their own, leave in the same gradients.
     for (const OperationId earlier : awaited_) w_.add_dependence(operation, earlier);
     result_.after_backward.push_back(operation);
@@ -70,8 +71,8 @@ class UpdateWriter {
     for (const Parameter& parameter : stage_.parameters.all()) {
       const bool per_head = parameter.name.ends_with(".query_key_norm");
       if (!parameter.tensor_replicated || !(stage_.plan.sequence_parallel || per_head)) continue;
-      elements += parameter.elements;
-      gradients.push_back(parameter.gradient);
+      elements += stage_.parameters.held_gradient_elements(parameter);
+      gradients.push_back(parameter.held_gradient());
     }
     if (elements > 0) {
       all_reduce(stage_.groups.tensor, gradient_bytes(elements), Lane::kTensor, "reduce-norms", gradients);
@@ -81,8 +82,8 @@ class UpdateWriter {
   void reduce_tied() {
     for (const Parameter& parameter : stage_.parameters.all()) {
       if (!parameter.tied_copy && parameter.name != "embedding.weight") continue;
-      all_reduce(*stage_.groups.embedding, gradient_bytes(parameter.elements), Lane::kData, "reduce-tied-embedding",
-                 {parameter.gradient});
+      all_reduce(*stage_.groups.embedding, gradient_bytes(stage_.parameters.held_gradient_elements(parameter)),
+                 Lane::kData, "reduce-tied-embedding", {parameter.held_gradient()});
     }
   }
 
@@ -92,7 +93,7 @@ class UpdateWriter {
     w_.at(-1, Phase::kUpdate);
     const std::int64_t elements = stage_.parameters.updated_elements();
     await_reductions();
-    if (stage_.implementation.gradient != hw_models::DType::kFp32) {
+    if (gradient_dtype() != hw_models::DType::kFp32) {
       BlockWriter::Buffers gradients = final_gradients();
       main_gradients_ = w_.temporary("main-gradients", elements * 4);
       note_first_compute(w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kCast, elements,
@@ -112,12 +113,10 @@ class UpdateWriter {
   BlockWriter::Buffers final_gradients() const {
     if (main_gradients_) return {*main_gradients_};
     BlockWriter::Buffers gradients;
-    for (const Parameter& parameter : stage_.parameters.all()) gradients.push_back(parameter.gradient);
+    for (const Parameter& parameter : stage_.parameters.all()) gradients.push_back(parameter.held_gradient());
     return gradients;
   }
-  hw_models::DType final_dtype() const {
-    return main_gradients_ ? hw_models::DType::kFp32 : stage_.implementation.gradient;
-  }
+  hw_models::DType final_dtype() const { return main_gradients_ ? hw_models::DType::kFp32 : gradient_dtype(); }
 
   void gradient_norm() {
     w_.at(-1, Phase::kUpdate);
@@ -171,7 +170,7 @@ class UpdateWriter {
 
   void optimizer() {
     w_.at(-1, Phase::kUpdate);
-    const bool master = stage_.implementation.keeps_master(stage_.shapes.activation);
+    const bool master = stage_.parameters.keeps_master();
     hw_models::Optimizer kernel;
     kernel.kind = stage_.training.optimizer;
     kernel.parameters = stage_.parameters.updated_elements();
@@ -185,15 +184,16 @@ class UpdateWriter {
     reads.push_back(stage_.parameters.optimizer_state());
     BlockWriter::Buffers writes{stage_.parameters.optimizer_state()};
     BlockWriter::Buffers gradients;
+    std::int64_t elements = 0;
     for (const Parameter& parameter : stage_.parameters.all()) {
-      writes.push_back(parameter.weight);
-      gradients.push_back(parameter.gradient);
+      writes.push_back(parameter.held_weight());
+      gradients.push_back(parameter.held_gradient());
+      elements += stage_.parameters.held_gradient_elements(parameter);
     }
     await_reductions();
     optimizer_ = w_.compute(kernel, "optimizer", std::move(reads), std::move(writes));
     note_first_compute(optimizer_);
     if (main_gradients_) w_.free(*main_gradients_);
-    const std::int64_t elements = stage_.parameters.elements();
     w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kZero, elements, 0, gradient_bytes(elements), false},
                "zero-gradients", {}, std::move(gradients));
   }
@@ -233,12 +233,11 @@ class UpdateWriter {
 
   void emit(ParameterGather& next, std::int64_t padded) {
     if (padded == 0) return;
-    const bool wide = stage_.shapes.activation == hw_models::DType::kFp32;
-    const hw_models::DType dtype = wide ? hw_models::DType::kFp32 : stage_.implementation.parameter_gather;
+    const hw_models::DType dtype = stage_.gathered();
     const auto bytes = static_cast<std::int64_t>(static_cast<double>(padded) * hw_models::info(dtype).bytes);
     BlockWriter::Buffers written = next.weights;
     if (result_.gathers.empty()) written.insert(written.end(), flat_copies_.begin(), flat_copies_.end());
-    next.operation = w_.collective(CollectiveKind::kAllGather, stage_.groups.data, bytes, dtype, Lane::kGather,
+    next.operation = w_.collective(CollectiveKind::kAllGather, stage_.groups.shard, bytes, dtype, Lane::kGather,
                                    "gather-parameters", next.weights, std::move(written));
     result_.gathers.push_back(next);
     next.weights.clear();

@@ -59,7 +59,9 @@ class Ranks {
       whole.resize(static_cast<std::size_t>(executor::whole_elements(slice)));
       for (const executor::SliceRun& run : executor::slice_runs(slice, held.tensor, held.tensors)) {
         for (std::int64_t i = 0; i < run.length; ++i) {
-          whole[static_cast<std::size_t>(run.global + i)] = held.values[static_cast<std::size_t>(run.local + i)];
+          const auto local = static_cast<std::size_t>(run.local + i);
+          if (local < held.first || local - held.first >= held.values.size()) continue;
+          whole[static_cast<std::size_t>(run.global + i)] = held.values[local - held.first];
         }
       }
     }

@@ -42,6 +42,48 @@ strategies::TrainingSpec small_training() {
   return training;
 }
 
+namespace {
+
+/// ZeRO 2 and 3, as far as the plan may have them.
+std::vector<SmallPlan> sharded_plans(PlanSpec plan) {
+  std::vector<SmallPlan> plans;
+  if (strategies::find_schedule(plan.schedule)->splits_backward) return plans;
+  const auto add = [&plans](const PlanSpec& sharded, const Implementation& implementation, const std::string& name) {
+    plans.push_back({name, sharded, implementation});
+  };
+  Implementation flat, rows;
+  flat.fused_gradient_accumulation = flat.overlap_gradient_reduce = flat.overlap_parameter_gather = false;
+  rows.fused_gradient_accumulation = false;
+  rows.fp32_shards = rows.shards_rows = rows.keeps_last_layer = true;
+  plan.recompute = Recompute::kFull;
+  if (plan.pipeline == 1) {
+    plan.zero = 2;
+    add(plan, {}, " ZeRO 2");
+    add(plan, flat, " ZeRO 2 flat");
+    if (plan.schedule != "1f1b") return {};
+  }
+  plan.zero = 3;
+  for (const bool reshards : {true, false}) {
+    for (const bool each : {true, false}) {
+      plan.reshard_after_forward = reshards;
+      plan.reduce_each_microbatch = each;
+      const std::string name = std::string(" ZeRO 3") + (reshards ? " reshards" : "") + (each ? " reduces" : "");
+      add(plan, {}, name);
+      add(plan, flat, name + " flat");
+      add(plan, rows, name + " rows");
+      if (plan.data < 4) continue;
+      plan.shard = 2;
+      plan.prefetch = 2;
+      add(plan, rows, name + " sets");
+      plan.shard = 0;
+      plan.prefetch = 1;
+    }
+  }
+  return plans;
+}
+
+}  // namespace
+
 std::vector<SmallPlan> small_plans() {
   std::vector<SmallPlan> plans;
   const auto add = [&plans](const PlanSpec& plan, const Implementation& implementation, const std::string& extra) {
@@ -90,6 +132,8 @@ std::vector<SmallPlan> small_plans() {
       plan.recompute = Recompute::kSelective;
       if (schedule.splits_backward) plan.sequence_parallel = tensor > 1;
       add(plan, other, " alternate zero");
+      if (plan.data == 1) continue;
+      for (const SmallPlan& sharded : sharded_plans(plan)) add(sharded.plan, sharded.implementation, sharded.name);
     }
   }
   return plans;

@@ -69,14 +69,16 @@ constexpr Wire kWires[] = {
     // fp32 gradient accumulation, reduced as it is accumulated
     {"nanotron", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 2},
     {"nanotron-before-pp-fix", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 2},
-    // FSDP mixed precision: bf16 gathers; reduction in fp32 (torchtitan) or bf16 (PURE; fms-fsdp)
+    // FSDP mixed precision: bf16 gathers; reduction in fp32 (torchtitan, Composer's DEFAULT) or bf16 (fms-fsdp)
     {"torchtitan", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 2},
-    {"llm-foundry", DType::kBf16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 2},
+    {"torchtitan-eager", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 2},
+    {"llm-foundry", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 2},
     {"fms-fsdp", DType::kBf16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 2},
     // gradients as the model, all-reduced under ZeRO 1 too; owners broadcast their weights
     {"internevo", DType::kBf16, 2 * 2 * kEighth, 2 * 2 * kEighth, 2 * kEighth, 1},
     // gradients in the training format, reduced to their owners
     {"deepspeed", DType::kBf16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 2},
+    {"deepspeed-zero3", DType::kBf16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 2},
     {"paddlenlp", DType::kBf16, 2 * 2 * kEighth, 2 * kEighth, 2 * kEighth, 2},
     // autocast: fp32 weights have fp32 gradients
     {"torch", DType::kBf16, 4 * 2 * kEighth, 4 * kEighth, 2 * kEighth, 2},
@@ -106,8 +108,12 @@ struct Ranks {
   bool sequence_parallel = false;
 };
 
-strategies::Program program_of(const Wire& wire, const Ranks& ranks) {
+const Catalog& catalog() {
   static const Catalog catalog;
+  return catalog;
+}
+
+strategies::Program program_of(const Wire& wire, const Ranks& ranks) {
   strategies::TrainingSpec training;
   training.sequence_length = kSequence;
   training.global_batch = ranks.data * ranks.microbatches;
@@ -119,7 +125,7 @@ strategies::Program program_of(const Wire& wire, const Ranks& ranks) {
   plan.zero = ranks.zero;
   plan.sequence_parallel = ranks.sequence_parallel;
   plan.schedule = "1f1b";
-  return strategies::build_program(model(), training, plan, catalog.software(wire.stack).value().implementation);
+  return strategies::build_program(model(), training, plan, catalog().software(wire.stack).value().implementation);
 }
 
 template <class Visit>
@@ -151,6 +157,7 @@ double messages(const strategies::Role& role) {
 }
 
 double parameters() { return static_cast<double>(strategies::count_parameters(model()).total); }
+double layer_parameters() { return static_cast<double>(strategies::count_parameters(model()).dense_layer); }
 
 class WireBytes : public testing::TestWithParam<Wire> {};
 
@@ -163,6 +170,24 @@ TEST_P(WireBytes, OfReplicasForEachParameter) {
     const strategies::Role sharded = program_of(GetParam(), ranks).roles.front();
     EXPECT_DOUBLE_EQ(sent_in(sharded, "reduce-gradients", 8) / parameters(), GetParam().zero_reduce) << microbatches;
     EXPECT_DOUBLE_EQ(sent_in(sharded, "gather-parameters", 8) / parameters(), GetParam().zero_gather) << microbatches;
+  }
+}
+
+/// Parameters outside the layers, and of one layer.
+double root_parameters() { return parameters() - kLayers * layer_parameters(); }
+
+// Every microbatch gathers each layer for the forward and again for the backward, but for a last layer that stays; what
+// belongs to no layer is gathered once. Every microbatch reduces what it would without shards, to the pieces' owners.
+TEST_P(WireBytes, OfShardedReplicasForEachParameter) {
+  const bool keeps_last = catalog().software(GetParam().stack).value().implementation.keeps_last_layer;
+  const double layers = (2 * kLayers - (keeps_last ? 1 : 0)) * layer_parameters();
+  for (const int microbatches : {1, 4}) {
+    const strategies::Role role =
+        program_of(GetParam(), {.data = 8, .zero = 3, .microbatches = microbatches}).roles.front();
+    EXPECT_DOUBLE_EQ(sent_in(role, "gather-weights", 8),
+                     GetParam().zero_gather * (layers + root_parameters()) * microbatches);
+    EXPECT_DOUBLE_EQ(sent_in(role, "shard-gradients", 8), GetParam().reduce / 2 * parameters() * microbatches);
+    EXPECT_EQ(sent_in(role, "gather-parameters", 8) + sent_in(role, "reduce-gradients", 8), 0);
   }
 }
 

@@ -75,10 +75,42 @@ const std::vector<Case>& cases() {
        "plan.layers_per_stage: 'layers_per_stage' adds up to 7 layers, the model has 8 ()\n"},
       {"rank order", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.rank_order = "tp-tp-dp-pp"; },
        "plan.rank_order: 'rank_order: tp-tp-dp-pp' must name tp, cp, dp and pp once each (e.g. tp-cp-ep-dp-pp)\n"},
-      {"not yet", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.context = 2, p.expert = 2, p.zero = 3; },
+      {"not yet", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.context = 2, p.expert = 2; },
        "plan.context: context parallelism is not supported by this version (use 1)\n"
-       "plan.expert: expert parallelism is not supported by this version (use 1)\n"
-       "plan.zero: ZeRO stage 3 is not supported by this version (use 0 or 1)\n"},
+       "plan.expert: expert parallelism is not supported by this version (use 1)\n"},
+      {"ZeRO 2 in a pipeline", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.pipeline = 2, p.data = 2, p.zero = 2; },
+       "plan.zero: ZeRO 2 reduces gradients after every microbatch; a pipeline adds them up and reduces once (use "
+       "'zero: 1' or 'zero: 3')\n"},
+      {"ZeRO 2 with whole gradients",
+       [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.data = 2, p.zero = 2, p.reduce_each_microbatch = false; },
+       "plan.reduce_each_microbatch: gradients that are reduced once a step are whole until then: that is ZeRO 1 (use "
+       "'zero: 1')\n"},
+      {"ZeRO 3 on one stage", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.schedule = "gpipe", p.zero = 3; },
+       "plan.schedule: schedule 'gpipe' on one stage has several microbatches in flight, each with whole weights of "
+       "its own under ZeRO 3 (use 'schedule: 1f1b')\n"},
+      {"ZeRO 3 with split backward passes",
+       [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.pipeline = 2, p.data = 2, p.schedule = "zb-h1", p.zero = 3; },
+       "plan.schedule: schedule 'zb-h1' computes weight gradients in passes of their own, which ZeRO 2 and 3 do not "
+       "reduce (use 'schedule: 1f1b' or 'zero: 1')\n"},
+      {"what only ZeRO 3 does",
+       [](ModelSpec&, TrainingSpec&, PlanSpec& p) {
+         p.zero = 1, p.shard = 2, p.prefetch = 2;
+         p.reshard_after_forward = p.reduce_each_microbatch = true;
+       },
+       "plan.shard: 'shard' says which replicas share the shards of the weights, which 'zero: 1' does not do (use "
+       "'zero: 3' or leave it out)\n"
+       "plan.prefetch: 'prefetch' says how far weights are gathered ahead, which 'zero: 1' does not do (use 'zero: 3' "
+       "or "
+       "leave it out)\n"
+       "plan.reshard_after_forward: 'reshard_after_forward' says when whole weights are given back, which 'zero: 1' "
+       "does "
+       "not do (use 'zero: 3' or leave it out)\n"
+       "plan.reduce_each_microbatch: 'reduce_each_microbatch' says when gradients become shards, which 'zero: 1' does "
+       "not do (use 'zero: 2' or leave it out)\n"},
+      {"sets of shards", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.data = 8, p.zero = 3, p.shard = 3; },
+       "plan.shard: 'shard: 3' does not divide 'data: 8' (use 2, 4 or 8)\n"},
+      {"a set of one", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.data = 8, p.zero = 3, p.shard = 1; },
+       "plan.shard: 'shard: 1' shares nothing (use 'zero: 0', or at least 'shard: 2')\n"},
       {"experts", [](ModelSpec& m, TrainingSpec&, PlanSpec&) { m.experts = ExpertSpec{}; },
        "model: 'small' is a mixture of experts, which this version counts but cannot simulate (choose a dense "
        "model)\n"},

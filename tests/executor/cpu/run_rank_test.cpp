@@ -98,6 +98,30 @@ std::vector<Case> cases() {
   add(
       "tensor_2_pipeline_2_data_2_other", plan(2, 2, 2), [&](PlanSpec& p) { zero(p), sequence(p), selective(p); },
       other_stack);
+  const auto stage2 = [](PlanSpec& p) { p.zero = 2, p.micro_batch = 1; };
+  const auto stage3 = [](PlanSpec& p) { p.zero = 3, p.micro_batch = 1; };
+  add("data_4_zero_2", plan(1, 1, 4), stage2);
+  add("data_4_zero_2_other", plan(1, 1, 4), stage2, other_stack);
+  add("data_4_zero_3", plan(1, 1, 4), stage3);
+  add(
+      "data_4_zero_3_full", plan(1, 1, 4), [&](PlanSpec& p) { stage3(p), full(p); }, overlaps);
+  add(
+      "data_4_zero_3_other", plan(1, 1, 4), [&](PlanSpec& p) { stage3(p), selective(p); }, other_stack);
+  add(
+      "data_4_zero_3_sets", plan(1, 1, 4), [&](PlanSpec& p) { stage3(p), p.shard = 2, p.prefetch = 3; }, overlaps);
+  add("data_4_zero_3_whole_gradients", plan(1, 1, 4),
+      [&](PlanSpec& p) { stage3(p), p.shard = 2, p.reduce_each_microbatch = false; });
+  add("data_2_zero_3_stays_whole", plan(1, 1, 2), [&](PlanSpec& p) { stage3(p), p.reshard_after_forward = false; });
+  add(
+      "data_2_zero_3_gathers_once", plan(1, 1, 2),
+      [&](PlanSpec& p) { stage3(p), p.reshard_after_forward = p.reduce_each_microbatch = false; }, overlaps);
+  add(
+      "tensor_2_data_2_zero_3", plan(2, 1, 2), [&](PlanSpec& p) { stage3(p), sequence(p), full(p); }, overlaps);
+  add(
+      "pipeline_2_data_2_zero_3", plan(1, 2, 2), [&](PlanSpec& p) { stage3(p), interleaved(p); }, overlaps);
+  add(
+      "tensor_2_pipeline_2_data_2_zero_3", plan(2, 2, 2),
+      [&](PlanSpec& p) { stage3(p), p.reshard_after_forward = p.reduce_each_microbatch = true; }, overlaps);
   add(
       "pipeline_2_data_4_scattered", plan(1, 2, 4), [&](PlanSpec& p) { zero(p); }, overlaps);
   add(
