@@ -49,7 +49,8 @@ const std::vector<Case>& cases() {
        },
        "training.sequence_length: the model's position table has only 1024 rows (use at most 1024)\n"},
       {"schedule", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.schedule = "2f2b"; },
-       "plan.schedule: unknown schedule '2f2b' (known: 1f1b, gpipe, interleaved)\n"},
+       "plan.schedule: unknown schedule '2f2b' (known: 1f1b, gpipe, interleaved, zb-h1, zb-1p, zb-2p, zb-v, "
+       "dualpipe-v)\n"},
       {"chunks", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.pipeline = 2, p.chunks = 2; },
        "plan.chunks: schedule '1f1b' runs one chunk per stage, not 2 (use 'schedule: interleaved' or 'chunks: 1')\n"},
       {"no chunks", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.pipeline = 2, p.schedule = "interleaved"; },
