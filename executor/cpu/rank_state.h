@@ -80,7 +80,8 @@ struct RankState {
   /// Whether this rank's gradient in `buffer` counts in the norm: every element of the model is counted by one rank of
   /// those that hold it.
   bool counts_in_norm(strategies::BufferId buffer) const { return counts_in_norm_[buffer.value] != 0; }
-  /// Elements of a parameter's buffer of `size` that this rank updates: the whole of a piece, its piece of what is whole.
+  /// Elements of a parameter's buffer of `size` that this rank updates: the whole of a piece, its piece of what is
+  /// whole.
   Pieces::Range updated(strategies::BufferId buffer, std::size_t size) const {
     return role.buffers[buffer.value].slice.pieces > 1 ? Pieces::Range{0, size} : pieces.own_piece(size);
   }

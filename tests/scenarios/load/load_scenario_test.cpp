@@ -107,7 +107,7 @@ software: {prices: {kernel_launch: 9 us}}
 }
 
 constexpr const char* kMixed = R"(model: llama3-8b
-training: {sequence_length: 4096, global_batch: 64}
+training: {sequence_length: 4096, global_batch: 96}
 cluster:
   nodes:
     - {node: dgx-a100, count: 1}
