@@ -222,8 +222,8 @@ TEST(NarrowOperands, EveryPlanIsWellFormed) {
       training.precision = hw_models::DType::kNvfp4;
       training.scaling = Scaling::kTwoLevel;
       Implementation implementation = small.implementation;
-      implementation.low_precision = {.recipes = {{Scaling::kTwoLevel, NarrowWeights::kEachUse}},
-                                      .keeps_narrow = keeps};
+      const NarrowWeights weights = keeps ? NarrowWeights::kAlone : NarrowWeights::kEachUse;
+      implementation.low_precision = {.recipes = {{Scaling::kTwoLevel, weights, keeps}}, .keeps_narrow = keeps};
       const Program program = build_program(tests::small_model(), training, small.plan, implementation);
       EXPECT_EQ(check_program(program), std::vector<std::string>{}) << small.name;
     }
