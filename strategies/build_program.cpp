@@ -167,6 +167,7 @@ class StageBuilder {
       if (chunk.last()) stage_.parameters.add_head(stage_.model, chunk.index, tied, tied && has_embedding);
     }
     stage_.parameters.add_optimizer_state();
+    stage_.parameters.add_narrow_copies();
   }
 
   void add_activations() {

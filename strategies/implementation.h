@@ -6,6 +6,7 @@
 
 #include "hw_models/kernel.h"
 #include "hw_models/units.h"
+#include "strategies/scaling_recipe.h"
 
 namespace strategies {
 
@@ -70,6 +71,8 @@ struct Implementation {
   bool loss_read = true;                        ///< host reads the loss once a step
   std::int64_t bucket_parameters = 40'000'000;  ///< gradients per bucket; 0 = one bucket
   std::int64_t vocabulary_multiple = 128;       ///< padded to a multiple of this x tensor; 0 = none
+
+  LowPrecision low_precision = {};  ///< operands of eight and four bits
 
   /// With a schedule that has weight gradients apart.
   bool validates_afterwards() const { return post_validation && gradient_norm; }

@@ -6,13 +6,15 @@
 
 #include "hw_models/dtype.h"
 #include "hw_models/kernel.h"
+#include "strategies/scaling_recipe.h"
 
 namespace strategies {
 
 struct TrainingSpec {
   std::int64_t sequence_length = 0;
-  std::int64_t global_batch = 0;  ///< sequences per step
-  hw_models::DType precision = hw_models::DType::kBf16;
+  std::int64_t global_batch = 0;                         ///< sequences per step
+  hw_models::DType precision = hw_models::DType::kBf16;  ///< of the operands of matrix products
+  Scaling scaling = Scaling::kUsual;                     ///< of narrow formats
   hw_models::OptimizerKind optimizer = hw_models::OptimizerKind::kAdamW;
   double tokens = 0;                          ///< of the whole run; 0 = unknown
   std::optional<double> input_samples_per_s;  ///< what the input pipeline can deliver; empty = unlimited

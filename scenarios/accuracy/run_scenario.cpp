@@ -14,6 +14,7 @@
 #include "scenarios/load/diagnostics.h"
 #include "scenarios/load/model_limits.h"
 #include "scenarios/load/sections.h"
+#include "scenarios/number_format.h"
 #include "strategies/build_program.h"
 
 namespace scenarios {
@@ -122,6 +123,17 @@ bool sizes_are_believable(const MeasuredRun& run) {
                              [](const Size& size) { return size.value <= size.most; });
 }
 
+/// The tables write fp8-cs for current scaling (Megatron-Bridge), which is tensorwise.
+std::optional<NumberFormat> format_of(std::string_view word) {
+  if (word == "bf16") return NumberFormat{DType::kBf16};
+  if (word == "fp16") return NumberFormat{DType::kFp16};
+  if (word == "fp8") return NumberFormat{DType::kFp8};
+  if (word == "fp8-cs") word = "fp8-tensorwise";
+  const auto recipe = std::ranges::find(strategies::kScalingRecipes, word, &strategies::ScalingRecipe::name);
+  if (recipe == strategies::kScalingRecipes.end()) return std::nullopt;
+  return NumberFormat{recipe->format, recipe->scaling};
+}
+
 /// Everything about the run alone that this version does not model.
 std::optional<std::string> unsupported(const MeasuredRun& run) {
   if (run.experts > 0) return "mixture of experts";
@@ -130,7 +142,7 @@ std::optional<std::string> unsupported(const MeasuredRun& run) {
   if (run.expert > 1) return "expert parallelism";
   if (!run.zero) return "sharding unknown";
   if (*run.zero > 3) return fmt::format("ZeRO {}", *run.zero);
-  if (run.precision != "bf16" && run.precision != "fp16") return "precision " + shortened(run.precision);
+  if (!format_of(run.precision)) return "precision " + shortened(run.precision);
   if (const auto word = unknown_word(run)) return word;
   if (!run.offload.empty() && run.offload != "none") return "offload";
   if (run.micro_batch.value_or(0) == 0 || run.global_batch == 0) return "micro-batch unknown";
@@ -336,7 +348,11 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   if (stack == "zero-bubble") scenario.model.tied_embeddings = false;
   scenario.training.sequence_length = run.sequence_length;
   scenario.training.global_batch = run.global_batch;
-  scenario.training.precision = run.precision == "fp16" ? DType::kFp16 : DType::kBf16;
+  const NumberFormat format = format_of(run.precision).value();
+  scenario.training.precision = format.dtype;
+  scenario.training.scaling = format.scaling;
+  if (format_defect(scenario.training, *gpu, implementation)) return Skipped{"precision " + shortened(run.precision)};
+  implementation = on_gpu(implementation, *gpu);
   scenario.plan = plan_of(run);
   result.recompute_unknown = run.recompute.empty();
   result.overlap_unstated = !run.overlap_data && run.data > 1;

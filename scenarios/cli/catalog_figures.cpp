@@ -128,6 +128,33 @@ std::string selective_text(strategies::SelectiveRecompute selective) {
   return selective == strategies::SelectiveRecompute::kAlternateLayers ? "alternate-layers" : "attention";
 }
 
+std::string weights_text(strategies::NarrowWeights weights) {
+  switch (weights) {
+    case strategies::NarrowWeights::kAlone:
+      return "alone";
+    case strategies::NarrowWeights::kEachUse:
+      return "each-use";
+    case strategies::NarrowWeights::kBeside:
+      break;
+  }
+  return "beside";
+}
+
+/// One row a recipe: "weights alone, gathered narrow, 1 layer wide at either end".
+void add_low_precision(Rows& rows, const strategies::LowPrecision& stack) {
+  if (stack.recipes.empty()) return;
+  rows.add("fp8 means", "usual_fp8", strategies::info(stack.recipes.front().scaling).name);
+  rows.add("keeps narrow operands", "keeps_narrow", stack.keeps_narrow);
+  for (const strategies::RecipeUse& use : stack.recipes) {
+    const std::string_view name = strategies::info(use.scaling).name;
+    const std::string ends =
+        use.wide_layers > 0 ? fmt::format(", {} layers wide at either end", use.wide_layers) : std::string();
+    rows.add(
+        std::string(name), std::string(name),
+        fmt::format("weights {}{}{}", weights_text(use.weights), use.narrow_gather ? ", gathered narrow" : "", ends));
+  }
+}
+
 void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("attention", "attention", attention_text(stack.attention));
   rows.add("gradient", "gradient", info(stack.gradient).name);
@@ -162,6 +189,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("bucket parameters", "bucket_parameters", stack.bucket_parameters);
   rows.add("vocabulary multiple", "vocabulary_multiple", stack.vocabulary_multiple);
   rows.add("library workspace", "library_workspace", stack.library_workspace);
+  add_low_precision(rows, stack.low_precision);
 }
 
 void add_experts(Rows& rows, const strategies::ExpertSpec& experts) {
@@ -187,6 +215,12 @@ std::vector<Figure> figures(const hw_models::GpuSpec& gpu) {
   rows.add("memory bandwidth", "memory_bandwidth", gpu.memory_bandwidth);
   rows.add("L2 cache", "l2", gpu.l2);
   rows.add("matrix efficiency", "matrix_efficiency", gpu.matrix_efficiency);
+  for (const hw_models::DTypeInfo& dtype : hw_models::kDTypes) {
+    if (gpu.relative_efficiency[static_cast<std::size_t>(dtype.dtype)] <= 0) continue;
+    rows.add(fmt::format("{} efficiency", dtype.name), fmt::format("{}_efficiency", dtype.name),
+             gpu.efficiency(dtype.dtype));
+  }
+  rows.add("fp8 in any layout", "fp8_any_layout", gpu.fp8_any_layout);
   rows.add("sustained clock", "sustained_clock", gpu.sustained_clock);
   rows.add("speed spread", "speed_spread", gpu.speed_spread);
   rows.add("memory efficiency", "memory_efficiency", gpu.memory_efficiency);

@@ -30,6 +30,19 @@ void read_matrix_peaks(MapReader& reader, GpuSpec& gpu) {
   }
 }
 
+/// Absolute in the file; kept relative, so that what slows all matrix products slows these.
+void read_format_efficiencies(MapReader& reader, GpuSpec& gpu) {
+  const std::optional<Value> map = reader.value("format_efficiency");
+  if (!map) return;
+  MapReader formats(*map, reader.diagnostics());
+  for (const hw_models::DTypeInfo& dtype : hw_models::kDTypes) {
+    double efficiency = 0;
+    read(formats, {dtype.name, 0.01, 1}, efficiency);
+    gpu.relative_efficiency[static_cast<std::size_t>(dtype.dtype)] = efficiency / gpu.matrix_efficiency;
+  }
+  formats.finish();
+}
+
 }  // namespace
 
 std::optional<GpuSpec> load_gpu(const Value& map, const std::string& name, Diagnostics& diagnostics) {
@@ -48,6 +61,8 @@ std::optional<GpuSpec> load_gpu(const Value& map, const std::string& name, Diagn
        gpu.memory_bandwidth);
   read(reader, {"l2", 0, 1e11}, gpu.l2);
   read(reader, {"matrix_efficiency", 0.01, 1}, gpu.matrix_efficiency);
+  read_format_efficiencies(reader, gpu);
+  read(reader, "fp8_any_layout", gpu.fp8_any_layout);
   read(reader, {"sustained_clock", 0.1, 1}, gpu.sustained_clock);
   read(reader, {"speed_spread", 0, 1}, gpu.speed_spread);
   read(reader, {"memory_efficiency", 0.01, 1}, gpu.memory_efficiency);

@@ -7,6 +7,7 @@
 
 #include "scenarios/load/read_file.h"
 #include "scenarios/load/sections.h"
+#include "scenarios/number_format.h"
 #include "scenarios/user_words.h"
 #include "strategies/build_program.h"
 #include "strategies/pipeline/schedule.h"
@@ -105,16 +106,18 @@ Sections read_sections(const Value& root, Reading& reading) {
   return sections;
 }
 
-void check_precision(const Value& root, hw_models::DType precision, const hw_models::GpuSpec& gpu,
-                     Diagnostics& diagnostics) {
-  if (gpu.peak(precision).value() > 0) return;
-  std::vector<std::string_view> supported;
-  for (const hw_models::DTypeInfo& info : hw_models::kDTypes) {
-    if (gpu.peak(info.dtype).value() > 0) supported.push_back(info.name);
+/// Every GPU of the cluster must have the format; what one of them cannot do without copies, the job does not.
+void check_format(const Value& root, Sections& sections, Diagnostics& diagnostics) {
+  const ClusterSection& cluster = *sections.cluster;
+  std::vector<const hw_models::GpuSpec*> gpus;
+  if (!cluster.cluster.mixed()) gpus.push_back(&cluster.gpu);
+  for (const hw_models::NodePool& pool : cluster.cluster.pools) gpus.push_back(&pool.gpu);
+  strategies::Implementation& implementation = sections.software->implementation;
+  for (const hw_models::GpuSpec* gpu : gpus) {
+    implementation = on_gpu(implementation, *gpu);
+    const auto defect = format_defect(*sections.training, *gpu, implementation);
+    if (defect) diagnostics.error(place_of(root, "training.precision"), defect->message, defect->advice);
   }
-  diagnostics.error(place_of(root, "training.precision"),
-                    fmt::format("the {} has no {} matrix units", gpu.name, hw_models::info(precision).name),
-                    fmt::format("use {}", fmt::join(supported, ", ")));
 }
 
 /// Bounds the schedule that is built and simulated: all calls of forward chunks in one replica's step.
@@ -170,13 +173,7 @@ void check_together(const Value& root, Sections& sections, Reading& reading) {
       sections.seats = seats.value_or(strategies::PlacementChoice{});
     }
   }
-  if (sections.training && sections.cluster) {
-    const ClusterSection& cluster = *sections.cluster;
-    if (!cluster.cluster.mixed()) check_precision(root, sections.training->precision, cluster.gpu, diagnostics);
-    for (const hw_models::NodePool& pool : cluster.cluster.pools) {
-      check_precision(root, sections.training->precision, pool.gpu, diagnostics);
-    }
-  }
+  if (sections.training && sections.cluster && sections.software) check_format(root, sections, diagnostics);
   if (sections.faults && sections.cluster) {
     check_faults(root, *sections.faults, sections.cluster->cluster, sections.seats, diagnostics);
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "scenarios/load/catalog_fields.h"
@@ -10,6 +11,7 @@ using hw_models::AttentionKernel;
 using hw_models::DType;
 using hw_models::SoftwareSpec;
 using strategies::Implementation;
+using strategies::NarrowWeights;
 using strategies::SelectiveRecompute;
 using strategies::ShardedReduction;
 
@@ -18,18 +20,21 @@ constexpr double kMaximumStepOverhead = 3600;  // s
 constexpr double kMaximumMemory = 1e12;        // bytes
 constexpr double kMaximumBucket = 1e13;        // parameters
 constexpr double kMaximumVocabularyMultiple = 1e6;
+constexpr double kMostWideLayers = 1000;
 
 const std::vector<std::pair<std::string, AttentionKernel>> kAttentionWords{
     {"flash", AttentionKernel::kFlash}, {"flash-2", AttentionKernel::kFlash2}, {"unfused", AttentionKernel::kUnfused}};
 /// Formats a framework stores tensors in; tf32 exists in registers only.
 const std::vector<std::pair<std::string, DType>> kStorageWords{
-    {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}, {"fp8", DType::kFp8}, {"fp4", DType::kFp4}};
+    {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}, {"fp8", DType::kFp8}};
 const std::vector<std::pair<std::string, ShardedReduction>> kShardedReductionWords{
     {"scatter", ShardedReduction::kScatter},
     {"all-reduce", ShardedReduction::kAllReduce},
     {"all-reduce-unless-fp16", ShardedReduction::kAllReduceUnlessFp16}};
 const std::vector<std::pair<std::string, SelectiveRecompute>> kSelectiveWords{
     {"attention", SelectiveRecompute::kAttention}, {"alternate-layers", SelectiveRecompute::kAlternateLayers}};
+const std::vector<std::pair<std::string, NarrowWeights>> kNarrowWeightsWords{
+    {"beside", NarrowWeights::kBeside}, {"alone", NarrowWeights::kAlone}, {"each-use", NarrowWeights::kEachUse}};
 
 /// One table for all switches: a new switch is one line here.
 struct Switch {
@@ -68,6 +73,38 @@ constexpr Switch kSwitches[] = {
     {"post_validation", &Implementation::post_validation},
 };
 
+/// Changes what the base has of the recipe, or adds it.
+void read_recipe(MapReader& reader, const strategies::ScalingRecipe& recipe, strategies::LowPrecision& stack) {
+  const std::optional<Value> value = reader.value(recipe.name);
+  if (!value) return;
+  MapReader map(*value, reader.diagnostics());
+  strategies::RecipeUse use{.scaling = recipe.scaling};
+  read_word(map, {"weights"}, kNarrowWeightsWords, use.weights);
+  read(map, "narrow_gather", use.narrow_gather);
+  read(map, {"wide_layers", 0, kMostWideLayers}, use.wide_layers);
+  map.finish();
+  stack.recipes.push_back(use);
+}
+
+void read_low_precision(const Value& value, Diagnostics& diagnostics, strategies::LowPrecision& stack) {
+  MapReader reader(value, diagnostics);
+  read(reader, "keeps_narrow", stack.keeps_narrow);
+  std::vector<std::pair<std::string, strategies::Scaling>> words;
+  for (const strategies::ScalingRecipe& recipe : strategies::kScalingRecipes) {
+    words.emplace_back(recipe.name, recipe.scaling);
+    read_recipe(reader, recipe, stack);
+  }
+  strategies::Scaling usual = stack.recipes.empty() ? strategies::Scaling::kUsual : stack.recipes.front().scaling;
+  read_word(reader, {"usual"}, words, usual);
+  reader.finish();
+  const auto first = std::ranges::find(stack.recipes, usual, &strategies::RecipeUse::scaling);
+  if (first != stack.recipes.end()) {
+    std::rotate(stack.recipes.begin(), first, first + 1);
+  } else if (error_count(diagnostics) == 0) {
+    diagnostics.error(reader.place("usual"), "the stack has no such recipe", "write fp8-delayed: {weights: beside}");
+  }
+}
+
 void read_implementation(const Value& map, Diagnostics& diagnostics, Implementation& implementation) {
   MapReader reader(map, diagnostics);
   read_word(reader, {"attention"}, kAttentionWords, implementation.attention);
@@ -80,6 +117,9 @@ void read_implementation(const Value& map, Diagnostics& diagnostics, Implementat
   read(reader, {"bucket_parameters", 0, kMaximumBucket}, implementation.bucket_parameters);
   read(reader, {"vocabulary_multiple", 0, kMaximumVocabularyMultiple}, implementation.vocabulary_multiple);
   read(reader, {"library_workspace", 0, kMaximumMemory}, implementation.library_workspace);
+  if (const auto value = reader.value("low_precision")) {
+    read_low_precision(*value, diagnostics, implementation.low_precision);
+  }
   reader.finish();
 }
 

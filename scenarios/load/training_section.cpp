@@ -2,6 +2,7 @@
 
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/sections.h"
+#include "scenarios/number_format.h"
 
 namespace scenarios {
 namespace {
@@ -10,9 +11,16 @@ constexpr std::int64_t kLongestSequence = 16'777'216;  // 2^24; the longest cont
 constexpr std::int64_t kLargestBatch = 100'000'000;    // sequences per step
 constexpr double kMostTokens = 1e18;
 
-std::vector<std::pair<std::string, hw_models::DType>> precisions() {
-  std::vector<std::pair<std::string, hw_models::DType>> words;
-  for (const hw_models::DTypeInfo& info : hw_models::kDTypes) words.emplace_back(info.name, info.dtype);
+/// Wide formats, fp8 as the stack scales it, and every way of scaling.
+std::vector<std::pair<std::string, NumberFormat>> precisions() {
+  std::vector<std::pair<std::string, NumberFormat>> words;
+  for (const hw_models::DTypeInfo& info : hw_models::kDTypes) {
+    const bool plain = !hw_models::is_narrow(info.dtype) || info.dtype == hw_models::DType::kFp8;
+    if (plain) words.emplace_back(info.name, NumberFormat{info.dtype, strategies::Scaling::kUsual});
+  }
+  for (const strategies::ScalingRecipe& recipe : strategies::kScalingRecipes) {
+    words.emplace_back(recipe.name, NumberFormat{recipe.format, recipe.scaling});
+  }
   return words;
 }
 
@@ -38,7 +46,10 @@ std::optional<strategies::TrainingSpec> read_training(const Value& value, Readin
   if (!reader.has("global_batch")) reader.missing("global_batch", "sequences per step, e.g. 1024");
   training.sequence_length = length.value_or(0);
   training.global_batch = batch.value_or(0);
-  training.precision = reader.one_of("precision", precisions()).value_or(training.precision);
+  if (const auto format = reader.one_of("precision", precisions())) {
+    training.precision = format->dtype;
+    training.scaling = format->scaling;
+  }
   training.tokens = reader.quantity("tokens", QuantityKind::kTokens, 1, kMostTokens).value_or(0);
   if (const auto input = reader.value("input"))
     training.input_samples_per_s = read_input_rate(*input, reading.diagnostics);

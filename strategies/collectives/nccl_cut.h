@@ -19,9 +19,9 @@
 
 namespace strategies {
 
-/// `exchange` with the channels and slices that NCCL takes for S bytes. exchange.channels: the communicator's, of
+/// `exchange` with the channels and slices that NCCL takes for `whole` bytes. exchange.channels: the communicator's, of
 /// rings and trees (NVLS has 16 of its own). The algorithm must not refuse the group.
 Exchange nccl_cut(const CollectiveAlgorithm& algorithm, Exchange exchange, hw_models::NcclProtocol protocol,
-                  hw_models::Bytes bytes, const GroupDomains& group);
+                  hw_models::Bytes whole, const GroupDomains& group);
 
 }  // namespace strategies

@@ -1,5 +1,6 @@
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
+#include "strategies/transformer/narrow_operands.h"
 
 namespace strategies {
 namespace {
@@ -20,7 +21,7 @@ class LayerBackward {
         into_(into) {}
 
   BufferId mlp(BufferId gradient) {
-    const BufferId branch = branch_gradient(gradient, b_.mlp_mask, "mlp.post_norm");
+    const BufferId branch = branch_gradient(gradient, b_.mlp_mask, "mlp.post_norm", "mlp-down");
     const BufferId activated = w_.temporary("gradient-activated", s_.tokens * s_.ffn * s_.activation_bytes);
     row_split("mlp.down", "mlp-down", branch, b_.activated, s_.ffn, activated);
     done_with_branch(branch, gradient);
@@ -36,10 +37,12 @@ class LayerBackward {
   }
 
   BufferId attention(BufferId gradient) {
-    const BufferId branch = branch_gradient(gradient, b_.attention_mask, "attention.post_norm");
+    const BufferId branch = branch_gradient(gradient, b_.attention_mask, "attention.post_norm", "attention-output");
     const BufferId context = w_.temporary("gradient-context", s_.tokens * s_.query * s_.activation_bytes);
-    row_split("attention.output", "attention-output", branch, b_.context, s_.query, context);
+    row_split("attention.output", "attention-output", branch, b_.narrow_context.value_or(b_.context), s_.query,
+              context);
     done_with_branch(branch, gradient);
+    if (b_.narrow_context) buckets_.release(*b_.narrow_context);
     if (stage_.recompute_of(layer_) == Recompute::kSelective) write_attention_recompute(w_, stage_, layer_);
     const BufferId qkv = gradient_operand(w_, buckets_, "gradient-qkv", s_.tokens * s_.qkv * s_.activation_bytes);
     write_attention_backward(w_, stage_, layer_, context, qkv);
@@ -64,8 +67,9 @@ class LayerBackward {
     if (has(part)) buckets_.ready(parameter(part));
   }
 
-  /// Gradient of the branch's sum [tokens, hidden]: dropout and post-norm undone, gathered.
-  BufferId branch_gradient(BufferId gradient, BufferId mask, const char* norm_part) {
+  /// Gradient of the branch's sum [tokens, hidden] as the products of `label` read it: dropout and post-norm undone,
+  /// gathered.
+  BufferId branch_gradient(BufferId gradient, BufferId mask, const char* norm_part, const char* label) {
     BufferId local = gradient;
     const std::int64_t elements = s_.tokens_between * s_.hidden;
     const std::int64_t bytes = s_.stream_bytes();
@@ -84,6 +88,11 @@ class LayerBackward {
       if (local != gradient) w_.free(local);
       ready(norm_part);
       local = unnormed;
+    }
+    if (narrow_) {
+      const BufferId narrow = write_narrow_branch(w_, stage_, buckets_, label, local);
+      if (local != gradient) w_.free(local);
+      return narrow;
     }
     const std::optional<BufferId> into =
         gathers && buckets_.defers() ? operand("gradient-gathered", s_.full_bytes(), true) : stage_.row_gathers;
@@ -104,20 +113,22 @@ class LayerBackward {
   /// Second matrix: its output gradient is whole on every rank, both products are local.
   void row_split(const std::string& part, const char* label, BufferId dy, BufferId x, std::int64_t in, BufferId dx) {
     const Parameter& weight = parameter(part + ".weight");
-    write_narrowing(w_, stage_, label, dy, s_.hidden, false);
-    write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx, s_.matmul);
+    write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx, s_.operands(layer_));
     if (buckets_.defers()) {
-      buckets_.defer(weight, {label, dy, x, in, s_.hidden, s_.matmul, false});
+      buckets_.defer(weight, {label, dy, x, in, s_.hidden, s_.operands(layer_), false});
     } else {
-      write_weight_gradient(w_, stage_, weight, label, dy, x, in, s_.hidden, s_.matmul);
+      const BufferId input = narrow_ ? write_kept_input(w_, stage_, label, x, in) : x;
+      write_weight_gradient(w_, stage_, weight, label, dy, input, in, s_.hidden, s_.operands(layer_));
+      if (input != x) w_.free(input);
     }
     bias_gradient(part, label, dy, s_.hidden);
     buckets_.ready(weight);
   }
   BufferId column_split(const std::string& part, const char* label, BufferId dy, BufferId normed, std::int64_t out) {
     bias_gradient(part, label, dy, out);
-    write_narrowing(w_, stage_, label, dy, out, false);
-    return write_column_backward(w_, stage_, parameter(part + ".weight"), label, dy, normed, out, s_.matmul, buckets_);
+    const BufferId gradient = narrow_ ? write_narrow_gradient(w_, stage_, buckets_, label, dy, out) : dy;
+    return write_column_backward(w_, stage_, parameter(part + ".weight"), label, gradient, normed, out,
+                                 s_.operands(layer_), buckets_);
   }
   void bias_gradient(const std::string& part, const char* label, BufferId dy, std::int64_t columns) {
     if (!has(part + ".bias")) return;
@@ -161,6 +172,7 @@ class LayerBackward {
   int layer_;
   GradientBuckets& buckets_;
   std::optional<BufferId> into_;  ///< where the gradient of the layer's input goes; a buffer of its own without
+  bool narrow_ = s_.narrows(layer_);
 };
 
 }  // namespace

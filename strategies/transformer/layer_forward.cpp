@@ -4,6 +4,7 @@
 
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
+#include "strategies/transformer/narrow_operands.h"
 
 namespace strategies {
 namespace {
@@ -39,23 +40,35 @@ class LayerForward {
 
   /// `label` names the operation; {input, weight, bias if it is added here} -> {output}
   void matmul(const char* part, const char* label, BufferId input, std::int64_t in, std::int64_t out, BufferId output,
-              bool behind_norm = false, std::optional<BufferId> bias = {}) {
-    write_narrowing(w_, stage_, label, input, in, behind_norm && stage_.implementation.fused_elementwise);
-    Matmul kernel{.m = s_.tokens, .n = out, .k = in, .dtype = s_.matmul, .output = s_.activation, .transpose_b = true};
-    BlockWriter::Buffers reads{input, parameter(part).weight};
+              std::optional<BufferId> bias = {}) {
+    const std::optional<BufferId> narrow = write_narrow_weight(w_, stage_, label, parameter(part));
+    Matmul kernel{
+        .m = s_.tokens, .n = out, .k = in, .dtype = s_.operands(layer_), .output = s_.activation, .transpose_b = true};
+    BlockWriter::Buffers reads{input, narrow.value_or(parameter(part).weight)};
     if (bias) reads.push_back(*bias);
     w_.compute(kernel, label, std::move(reads), {output});
+    if (narrow) w_.free(*narrow);
   }
 
   /// norm -> (gather) -> first matrix
   void normed_matmul(BufferId input, const char* norm_part, BufferId normed, const char* part, const char* label,
                      std::int64_t out, BufferId output, std::optional<BufferId> bias = {}) {
-    norm(input, norm_part, normed);
-    const Moved gathered = gather_stream(w_, stage_, normed, stage_.column_gathers);
+    const auto write_norm = [&](BufferId to) { norm(input, norm_part, to); };
+    if (!narrow_) write_norm(normed);
+    const Moved gathered = narrow_ ? write_narrow_norm(w_, stage_, label, normed, write_norm)
+                                   : gather_stream(w_, stage_, normed, stage_.column_gathers);
     gathered.await(w_);
-    matmul(part, label, gathered.buffer, s_.hidden, out, output, true, bias);
+    matmul(part, label, gathered.buffer, s_.hidden, out, output, bias);
     free_gathered(w_, gathered.buffer, normed);
     done_with(normed);
+  }
+
+  /// Second matrix: `input` narrowed into `kept` where the stack keeps narrow operands.
+  void local_matmul(const char* part, const char* label, BufferId input, std::optional<BufferId> kept, std::int64_t in,
+                    BufferId output) {
+    const BufferId operand = narrow_ ? write_narrow_input(w_, stage_, label, input, kept, in) : input;
+    matmul(part, label, operand, in, s_.hidden, output);
+    if (operand != input && operand != kept) w_.free(operand);
   }
 
   void attention() {
@@ -66,8 +79,9 @@ class LayerForward {
     if (stage_.recompute_of(layer_) == Recompute::kSelective || !keep_) w_.free(b_.softmax);
     done_with(b_.qkv);
     const BufferId projected = w_.temporary("projected", s_.full_bytes());
-    matmul("attention.output.weight", "attention-output", b_.context, s_.query, s_.hidden, projected);
+    local_matmul("attention.output.weight", "attention-output", b_.context, b_.narrow_context, s_.query, projected);
     done_with(b_.context);
+    if (b_.narrow_context) done_with(*b_.narrow_context);
     residual(projected, "attention.post_norm", bias("attention.output.bias"), b_.input, b_.attention_mask, b_.middle);
   }
 
@@ -88,10 +102,16 @@ class LayerForward {
     } else {  // one norm feeds both branches
       normed_matmul(b_.middle, "attention.norm", b_.mlp_normed, "mlp.up.weight", "mlp-up", s_.up, b_.up);
     }
-    write_activation_forward(w_, stage_, b_.up, bias("mlp.up.bias"), b_.activated);
+    // What the activation leaves is kept as it is, or narrowed and then only narrow.
+    const bool narrowed = narrow_ && s_.narrow.keeps;
+    const BufferId activated =
+        narrowed ? w_.temporary("wide-activated", s_.tokens * s_.ffn * s_.activation_bytes) : b_.activated;
+    write_activation_forward(w_, stage_, b_.up, bias("mlp.up.bias"), activated);
     done_with(b_.up);
     const BufferId projected = w_.temporary("projected", s_.full_bytes());
-    matmul("mlp.down.weight", "mlp-down", b_.activated, s_.ffn, s_.hidden, projected);
+    const std::optional<BufferId> kept = narrowed ? std::optional(b_.activated) : std::nullopt;
+    local_matmul("mlp.down.weight", "mlp-down", activated, kept, s_.ffn, projected);
+    if (narrowed) w_.free(activated);
     done_with(b_.activated);
     residual(projected, "mlp.post_norm", bias("mlp.down.bias"), b_.middle, b_.mlp_mask, output);
     done_with(b_.middle);
@@ -130,6 +150,7 @@ class LayerForward {
   const LayerBuffers& b_;
   int layer_;
   bool keep_;
+  bool narrow_ = s_.narrows(layer_);
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "strategies/transformer/narrow_operands.h"
+
 namespace strategies {
 namespace {
 
@@ -65,6 +67,12 @@ void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter
   if (casts) writer.free(added);
 }
 
+/// The narrow input of a product that was left to do.
+Moved deferred_input(BlockWriter& writer, const Stage& stage, const WeightProduct& product) {
+  if (product.gathers) return gather_kept_input(writer, stage, product.label, product.x);
+  return {write_kept_input(writer, stage, product.label, product.x, product.in), std::nullopt};
+}
+
 }  // namespace
 
 Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into) {
@@ -95,23 +103,13 @@ Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, s
   return {scattered, operation};
 }
 
-void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId values,
-                     std::int64_t columns, bool fused) {
-  const Shapes& s = stage.shapes;
-  const double narrow = hw_models::info(s.matmul).bytes;
-  if (narrow >= static_cast<double>(s.activation_bytes)) return;
-  const std::int64_t elements = s.tokens * columns;
-  const auto once = static_cast<std::int64_t>(static_cast<double>(elements) * narrow);
-  writer.compute(Elementwise{ElementwiseKind::kCast, elements, fused ? once : elements * s.activation_bytes,
-                             fused ? once : 2 * once, writer.phase() == Phase::kBackward},
-                 label + "-narrow", {values}, {values});
-}
-
 void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                           BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype) {
   const Shapes& s = stage.shapes;
   const hw_models::Matmul kernel{.m = s.tokens, .n = in, .k = out, .dtype = dtype, .output = s.activation};
-  writer.compute(kernel, label + "-dgrad", {dy, weight.weight}, {dx});
+  const std::optional<BufferId> narrow = write_narrow_weight(writer, stage, label, weight);
+  writer.compute(kernel, label + "-dgrad", {dy, narrow.value_or(weight.weight)}, {dx});
+  if (narrow) writer.free(*narrow);
 }
 
 bool keeps_products(const Stage& stage) {
@@ -171,12 +169,15 @@ BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Pa
     reduced.await(writer);
     return reduced.buffer;
   }
-  const Moved gathered = gather_stream(writer, stage, normed, stage.column_gathers);
+  const bool narrow = hw_models::is_narrow(dtype);
+  const Moved gathered = narrow ? gather_kept_input(writer, stage, label, normed)
+                                : gather_stream(writer, stage, normed, stage.column_gathers);
   const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
   write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
   const Moved reduced = reduce_stream(writer, stage, partial);
   if (!overlap) reduced.await(writer);
   gathered.await(writer);
+  if (narrow) write_gathered_transpose(writer, stage, label, gathered.buffer);
   write_weight_gradient(writer, stage, weight, label, dy, gathered.buffer, hidden, out, dtype);
   free_gathered(writer, gathered.buffer, normed);
   writer.free(dy);
@@ -202,9 +203,12 @@ BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const Gradient
 
 void write_deferred_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                             const WeightProduct& product) {
-  const Moved x =
-      product.gathers ? gather_stream(writer, stage, product.x, stage.column_gathers) : Moved{product.x, std::nullopt};
+  const bool narrow = hw_models::is_narrow(product.dtype);
+  const Moved x = narrow            ? deferred_input(writer, stage, product)
+                  : product.gathers ? gather_stream(writer, stage, product.x, stage.column_gathers)
+                                    : Moved{product.x, std::nullopt};
   x.await(writer);
+  if (narrow && product.gathers) write_gathered_transpose(writer, stage, product.label, x.buffer);
   write_weight_gradient(writer, stage, weight, product.label, product.dy, x.buffer, product.in, product.out,
                         product.dtype);
   free_gathered(writer, x.buffer, product.x);

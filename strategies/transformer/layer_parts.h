@@ -30,11 +30,6 @@ void free_gathered(BlockWriter& writer, BufferId gathered, BufferId stream);
 /// (into `into` or a new buffer; the partial sums are freed), all-reduce in place otherwise.
 Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, std::optional<BufferId> into = {});
 
-/// fp8 and fp4 matrices: the pass that narrows values[tokens, columns] and their transpose, which the weight gradient
-/// multiplies (Transformer Engine: cast_transpose). Nothing where products take the stored format.
-/// `fused`: a norm in front has written the narrow values already; only the transpose is left.
-void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId values,
-                     std::int64_t columns, bool fused);
 /// dx[tokens, in] = dy[tokens, out] W[out, in], both of `dtype`
 void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                           BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype);

@@ -33,6 +33,7 @@ Parameter& StageParameters::add(const std::string& name, const std::vector<std::
   parameter.elements = elements;
   parameter.rows = place.sharded_axis == 0 ? shape.front() / plan_.tensor : shape.front();
   parameter.tensor_replicated = place.sharded_axis < 0;
+  parameter.narrow = shape.size() == 2 && shapes_.narrows(place.layer);
   add_buffers(parameter, slice);
   index_.emplace(name, parameters_.size());
   parameters_.push_back(std::move(parameter));
@@ -47,7 +48,8 @@ void StageParameters::add_buffers(Parameter& parameter, const TensorSlice& slice
     return add_buffer(role_, prefix + parameter.name, bytes_of(elements, dtype), holds, lifetime, std::move(held));
   };
   const bool passing = plan_.shards_gradients();
-  parameter.weight = add("", parameter.elements, shapes_.activation, Holds::kWeights, weight_lifetime(parameter));
+  parameter.weight = add("", parameter.elements, narrow_alone(parameter) ? shapes_.narrow.dtype : shapes_.activation,
+                         Holds::kWeights, weight_lifetime(parameter));
   parameter.gradient = add("gradient:", parameter.elements, passing ? passing_gradient() : implementation_.gradient,
                            Holds::kGradients, passing ? Lifetime::kBlock : Lifetime::kStatic);
   const std::int64_t piece = piece_elements(parameter);
@@ -145,6 +147,20 @@ std::int64_t StageParameters::elements() const {
   std::int64_t sum = 0;
   for (const Parameter& parameter : parameters_) sum += parameter.elements;
   return sum;
+}
+
+std::int64_t StageParameters::narrow_elements() const {
+  std::int64_t sum = 0;
+  for (const Parameter& parameter : parameters_) sum += parameter.narrow ? parameter.elements : 0;
+  return sum;
+}
+
+void StageParameters::add_narrow_copies() {
+  const NarrowFormat& narrow = shapes_.narrow;
+  const int held = narrow.use.weights == NarrowWeights::kBeside ? 1 : 0;
+  const int copies = narrow.use.weights == NarrowWeights::kEachUse ? 0 : held + (narrow.copies() ? 1 : 0);
+  const std::int64_t bytes = narrow.bytes(narrow_elements()) * copies;
+  if (bytes > 0) add_buffer(role_, "narrow-weights", bytes, Holds::kWeights, Lifetime::kStatic);
 }
 
 std::int64_t StageParameters::padded_elements(const Parameter& parameter) const {

@@ -24,6 +24,7 @@ struct Parameter {
   std::int64_t rows = 1;           ///< of its first axis, on this rank
   bool tensor_replicated = false;  ///< every tensor rank holds all of it (norms)
   bool tied_copy = false;          ///< the last stage's copy of a tied embedding
+  bool narrow = false;             ///< its products take it in the narrow format
   BufferId weight, gradient;       ///< whole: what kernels work on
   /// This rank's pieces, where only those outlive the step.
   std::optional<BufferId> weight_shard = std::nullopt, gradient_shard = std::nullopt;
@@ -47,11 +48,19 @@ class StageParameters {
   /// One optimizer buffer per chunk-independent stage: fp32 master, and for AdamW momentum and variance; padded shard
   /// under ZeRO >= 1. Each of them holds the parameters in their order.
   void add_optimizer_state();
+  /// Narrow copies of the weights that outlive the step, if the stack has them.
+  void add_narrow_copies();
 
   const Parameter& find(const std::string& name) const;  ///< aborts on an unknown name
   bool contains(const std::string& name) const;
   const std::vector<Parameter>& all() const { return parameters_; }
   std::int64_t elements() const;
+  std::int64_t narrow_elements() const;
+  /// Whole weights are narrow and nothing else: those that the stack keeps so, and gathered shards that travel so.
+  bool narrow_alone(const Parameter& parameter) const {
+    const bool arrives = plan_.shards_weights() && shapes_.narrow.use.narrow_gather;
+    return parameter.narrow && (arrives || shapes_.narrow.use.weights == NarrowWeights::kAlone);
+  }
   BufferId optimizer_state() const { return optimizer_state_; }
   /// ZeRO >= 1 cuts every parameter into equal pieces, the last one padded: replica i of those that share the shards
   /// owns piece i of each. Elements of `parameter` with that padding; without ZeRO just its elements.

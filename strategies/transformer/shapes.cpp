@@ -5,18 +5,11 @@
 namespace strategies {
 namespace {
 
-// fp8 and fp4 are formats of matrix products only: everything stored or sent between them stays bf16.
+// Narrow formats are formats of matrix products only: what is stored between them stays bf16.
 hw_models::DType stored(hw_models::DType precision) {
   using hw_models::DType;
-  switch (precision) {
-    case DType::kFp8:
-    case DType::kFp4:
-      return DType::kBf16;
-    case DType::kTf32:
-      return DType::kFp32;
-    default:
-      return precision;
-  }
+  if (hw_models::is_narrow(precision)) return DType::kBf16;
+  return precision == DType::kTf32 ? DType::kFp32 : precision;
 }
 
 }  // namespace
@@ -45,8 +38,11 @@ Shapes shapes_of(const ModelSpec& model, const TrainingSpec& training, const Pla
   const std::int64_t multiple = std::max<std::int64_t>(1, implementation.vocabulary_multiple) * tensor;
   s.padded_vocabulary = round_up(model.vocabulary, multiple);
   s.vocabulary = s.padded_vocabulary / tensor;
-  s.matmul = training.precision;
   s.activation = stored(training.precision);
+  s.narrow = narrow_format(training, implementation);
+  // Whole weights do not outlive the step, and neither do narrow copies of them.
+  if (plan.shards_weights()) s.narrow.use.weights = NarrowWeights::kEachUse;
+  s.layers = model.layers;
   s.activation_bytes = static_cast<std::int64_t>(hw_models::info(s.activation).bytes);
   return s;
 }

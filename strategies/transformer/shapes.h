@@ -8,6 +8,7 @@
 #include "strategies/model.h"
 #include "strategies/plan.h"
 #include "strategies/training.h"
+#include "strategies/transformer/narrow_format.h"
 
 namespace strategies {
 
@@ -26,10 +27,16 @@ struct Shapes {
   std::int64_t ffn = 1, up = 1;     ///< columns of the MLP's inner product, of the up projection (2 x ffn when gated)
   std::int64_t vocabulary = 1;      ///< padded, on this rank
   std::int64_t padded_vocabulary = 1;                     ///< over all ranks
-  hw_models::DType matmul = hw_models::DType::kBf16;      ///< inputs of matrix products
+  NarrowFormat narrow;                                    ///< operands of the layers' products
+  int layers = 0;                                         ///< of the model
   hw_models::DType activation = hw_models::DType::kBf16;  ///< stored activations and messages
   std::int64_t activation_bytes = 2;
 
+  /// The products of `layer` take narrow operands.
+  bool narrows(int layer) const {
+    return narrow.on && layer >= narrow.use.wide_layers && layer < layers - narrow.use.wide_layers;
+  }
+  hw_models::DType operands(int layer) const { return narrows(layer) ? narrow.dtype : activation; }
   std::int64_t stream_bytes() const { return tokens_between * hidden * activation_bytes; }
   std::int64_t full_bytes() const { return tokens * hidden * activation_bytes; }
 };

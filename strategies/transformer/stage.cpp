@@ -35,18 +35,22 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   };
   const std::int64_t stream = s.stream_bytes();
   const std::int64_t wide = s.tokens * s.activation_bytes;
+  const bool narrow = s.narrows(layer) && s.narrow.keeps;
+  const std::int64_t operand = narrow ? s.narrow.bytes(s.tokens_between * s.hidden) : stream;
   LayerBuffers b;
   b.input = add("input", stream, true);
-  b.attention_normed = add("attention.normed", stream, operand_kept);
+  b.attention_normed = add("attention.normed", operand, operand_kept);
   const std::int64_t copied = stage.implementation.copies_keys_and_values ? 2 * s.kv_heads * s.head_dim : 0;
   b.qkv = add("attention.qkv", wide * (s.qkv + copied), !full);
-  b.context = add("attention.context", wide * s.query, operand_kept);
+  b.context = add("attention.context", wide * s.query, narrow ? !full : operand_kept);
+  if (narrow) b.narrow_context = add("attention.narrow-context", s.narrow.bytes(s.tokens * s.query), operand_kept);
   b.softmax = add("attention.softmax", softmax_bytes(stage), softmax_kept);
   b.middle = add("middle", stream, !full);
-  b.mlp_normed = add("mlp.normed", stream, operand_kept);
+  b.mlp_normed = add("mlp.normed", operand, operand_kept);
   b.up = add("mlp.up", wide * s.up, !full);
   // A gate in passes of its own keeps its activated half as well as the product.
-  b.activated = add("mlp.activated", wide * s.ffn * (stage.separate_gate() ? 2 : 1), operand_kept);
+  const std::int64_t product = narrow ? s.narrow.bytes(s.tokens * s.ffn) : wide * s.ffn;
+  b.activated = add("mlp.activated", product + (stage.separate_gate() ? wide * s.ffn : 0), operand_kept);
   if (stage.implementation.dropout) {
     b.attention_mask = add("attention.mask", s.tokens_between * s.hidden, !full);
     b.mlp_mask = add("mlp.mask", s.tokens_between * s.hidden, !full);

@@ -29,15 +29,16 @@ struct PlanGroups {
 /// recomputation, only `input`; the others then live within one block.
 struct LayerBuffers {
   BufferId input;             ///< residual stream entering the layer [tokens_between, hidden]
-  BufferId attention_normed;  ///< [tokens_between, hidden]
+  BufferId attention_normed;  ///< [tokens_between, hidden], narrow where the stack keeps narrow operands
   BufferId qkv;               ///< [tokens, qkv]
   BufferId context;           ///< attention output [tokens, query]
-  BufferId softmax;           ///< flash: log-sum-exp [heads, tokens] fp32; unfused: probabilities (and dropout mask)
-  BufferId attention_mask;    ///< dropout mask of the residual add, 1 byte an element; only with dropout
-  BufferId middle;            ///< residual stream between attention and MLP
+  std::optional<BufferId> narrow_context = std::nullopt;  ///< and as kept operand, beside it
+  BufferId softmax;         ///< flash: log-sum-exp [heads, tokens] fp32; unfused: probabilities (and dropout mask)
+  BufferId attention_mask;  ///< dropout mask of the residual add, 1 byte an element; only with dropout
+  BufferId middle;          ///< residual stream between attention and MLP
   BufferId mlp_normed;
   BufferId up;         ///< [tokens, up]
-  BufferId activated;  ///< [tokens, ffn]
+  BufferId activated;  ///< [tokens, ffn], as attention_normed
   BufferId mlp_mask;
 };
 
@@ -70,6 +71,12 @@ struct Stage {
   hw_models::DType gathered() const {
     const bool wide = shapes.activation == hw_models::DType::kFp32;
     return wide ? hw_models::DType::kFp32 : implementation.parameter_gather;
+  }
+  bool gathers_narrow(const Parameter& parameter) const { return parameter.narrow && shapes.narrow.use.narrow_gather; }
+  /// Of `elements` weights, `narrow` of which travel in the narrow format.
+  std::int64_t gathered_bytes(std::int64_t elements, std::int64_t narrow) const {
+    const auto wide = static_cast<double>(elements - narrow) * hw_models::info(gathered()).bytes;
+    return static_cast<std::int64_t>(wide) + shapes.narrow.bytes(narrow);
   }
   /// The product of gate and value is a pass of its own, behind the activation of the gate.
   bool separate_gate() const {

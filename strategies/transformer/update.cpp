@@ -22,6 +22,7 @@ class UpdateWriter {
     if (stage_.shapes.activation == hw_models::DType::kFp16) unscale();
     if (stage_.implementation.gradient_norm) gradient_norm();
     optimizer();
+    narrow_weights();
     if (stage_.plan.shards() > 1 && !stage_.plan.shards_weights()) gather();
     w_.at(-1, Phase::kUpdate);
     if (stage_.implementation.loss_read) w_.host(HostReason::kLossRead, {optimizer_});
@@ -168,6 +169,41 @@ class UpdateWriter {
     awaited_.clear();
   }
 
+  /// Of the weights that a master copy is rounded to, for each.
+  double copied_bytes() const {
+    const auto wide = static_cast<double>(stage_.shapes.activation_bytes);
+    if (stage_.plan.shards_weights()) return wide;
+    std::int64_t alone = 0;
+    for (const Parameter& parameter : stage_.parameters.all()) {
+      if (stage_.parameters.narrow_alone(parameter)) alone += parameter.elements;
+    }
+    if (alone == 0) return wide;
+    const double share = static_cast<double>(alone) / static_cast<double>(stage_.parameters.elements());
+    return wide - share * (wide - hw_models::info(stage_.shapes.narrow.dtype).bytes);
+  }
+
+  /// The narrow copies that outlive the step, of all weights of the rank: where weights are gathered the first forward
+  /// pass makes them, layer by layer, which costs as much.
+  void narrow_weights() {
+    const NarrowFormat& narrow = stage_.shapes.narrow;
+    const std::int64_t elements = stage_.parameters.narrow_elements();
+    const bool alone = narrow.use.weights == NarrowWeights::kAlone;
+    // Alone and gathered narrow, or not gathered at all, weights come from the optimizer; what can be missing is the
+    // transposed copy.
+    const bool only_transposes = alone && !narrow.two_directions;
+    if (elements == 0 || narrow.use.weights == NarrowWeights::kEachUse || (only_transposes && !narrow.transposes))
+      return;
+    const std::int64_t once = narrow.bytes(elements);
+    const std::int64_t wide = elements * stage_.shapes.activation_bytes * (narrow.reads_twice ? 2 : 1);
+    BlockWriter::Buffers weights;
+    for (const Parameter& parameter : stage_.parameters.all()) {
+      if (parameter.narrow) weights.push_back(parameter.weight);
+    }
+    w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kCast, elements, only_transposes ? once : wide,
+                                      only_transposes || !narrow.copies() ? once : 2 * once, false},
+               "narrow-weights", weights, weights);
+  }
+
   void optimizer() {
     w_.at(-1, Phase::kUpdate);
     const bool master = stage_.parameters.keeps_master();
@@ -178,8 +214,7 @@ class UpdateWriter {
     // copy.
     const double gradient = hw_models::info(final_dtype()).bytes;
     const double kept = 4 + static_cast<double>(state_bytes(kernel.kind, false));
-    kernel.bytes_per_parameter =
-        gradient + 2 * kept + (master ? static_cast<double>(stage_.shapes.activation_bytes) : 0);
+    kernel.bytes_per_parameter = gradient + 2 * kept + (master ? copied_bytes() : 0);
     BlockWriter::Buffers reads = final_gradients();
     reads.push_back(stage_.parameters.optimizer_state());
     BlockWriter::Buffers writes{stage_.parameters.optimizer_state()};
@@ -204,19 +239,20 @@ class UpdateWriter {
     if (stage_.implementation.flat_parameter_gather) add_flat_copies();
     for (int chunk = 0; chunk < stage_.plan.chunks; ++chunk) {
       ParameterGather next{.operation = {}, .chunk = chunk, .weights = {}};
-      std::int64_t elements = 0, padded = 0;
+      std::int64_t elements = 0, padded = 0, narrow = 0;
       for (const Parameter& parameter : stage_.parameters.all()) {
         if (parameter.chunk != chunk) continue;
         elements += parameter.elements;
         padded += stage_.parameters.padded_elements(parameter);
+        if (stage_.gathers_narrow(parameter)) narrow += stage_.parameters.padded_elements(parameter);
         next.weights.push_back(parameter.weight);
         const std::int64_t bucket = stage_.implementation.gathers_at_once ? 0 : stage_.implementation.bucket_parameters;
         if (bucket > 0 && elements >= bucket) {
-          emit(next, padded);
-          elements = padded = 0;
+          emit(next, padded, narrow);
+          elements = padded = narrow = 0;
         }
       }
-      emit(next, padded);
+      emit(next, padded, narrow);
     }
     for (const BufferId copy : flat_copies_) w_.free(copy);
   }
@@ -231,10 +267,11 @@ class UpdateWriter {
     flat_copies_.push_back(w_.temporary("flat-weights", shard * replicas));
   }
 
-  void emit(ParameterGather& next, std::int64_t padded) {
+  /// `narrow` of the `padded` elements travel in the narrow format.
+  void emit(ParameterGather& next, std::int64_t padded, std::int64_t narrow) {
     if (padded == 0) return;
     const hw_models::DType dtype = stage_.gathered();
-    const auto bytes = static_cast<std::int64_t>(static_cast<double>(padded) * hw_models::info(dtype).bytes);
+    const std::int64_t bytes = stage_.gathered_bytes(padded, narrow);
     BlockWriter::Buffers written = next.weights;
     if (result_.gathers.empty()) written.insert(written.end(), flat_copies_.begin(), flat_copies_.end());
     next.operation = w_.collective(CollectiveKind::kAllGather, stage_.groups.shard, bytes, dtype, Lane::kGather,

@@ -49,30 +49,33 @@ std::optional<WeightWindow::Gathered> WeightWindow::gather(int layer) {
   const int layer_before = writer_.layer();
   const Phase phase_before = writer_.phase();
   writer_.at(layer, Phase::kGather);
-  std::int64_t padded = 0;
+  std::int64_t padded = 0, narrow = 0;
   BlockWriter::Buffers shards, whole;
   for (const Parameter* parameter : parameters) {
     padded += stage_.parameters.padded_elements(*parameter);
+    if (stage_.gathers_narrow(*parameter)) narrow += stage_.parameters.padded_elements(*parameter);
     shards.push_back(*parameter->weight_shard);
     whole.push_back(parameter->weight);
   }
   const std::int64_t piece = padded / stage_.plan.shards();
   const hw_models::DType dtype = stage_.gathered();
+  const std::int64_t bytes = stage_.gathered_bytes(padded, narrow);
+  const std::int64_t piece_bytes = bytes / stage_.plan.shards();
   const bool casts = stage_.parameters.weight_shard() != dtype && stage_.implementation.fp32_shards;
   if (casts) {
-    const BufferId cast = writer_.temporary("cast-shards", bytes_of(piece, dtype));
+    const BufferId cast = writer_.temporary("cast-shards", piece_bytes);
     writer_.compute(Elementwise{ElementwiseKind::kCast, piece, bytes_of(piece, stage_.parameters.weight_shard()),
-                                bytes_of(piece, dtype), false},
+                                piece_bytes, false},
                     "cast-shards", std::move(shards), {cast});
     shards = {cast};
   }
   Gathered gathered;
   if (stage_.implementation.shards_rows) {
-    gathered.packed = writer_.temporary("gathered-weights", bytes_of(padded, dtype), Holds::kWeights);
+    gathered.packed = writer_.temporary("gathered-weights", bytes, Holds::kWeights);
     whole = {*gathered.packed};
   }
-  gathered.operation = writer_.collective(CollectiveKind::kAllGather, stage_.groups.shard, bytes_of(padded, dtype),
-                                          dtype, Lane::kGather, "gather-weights", shards, std::move(whole));
+  gathered.operation = writer_.collective(CollectiveKind::kAllGather, stage_.groups.shard, bytes, dtype, Lane::kGather,
+                                          "gather-weights", shards, std::move(whole));
   if (casts) writer_.free(shards.front());
   writer_.at(layer_before, phase_before);
   return gathered;
@@ -85,16 +88,17 @@ void WeightWindow::gather_until(std::size_t position) {
 void WeightWindow::unpack(int layer, const Gathered& gathered) {
   writer_.wait_for(gathered.operation);
   if (!gathered.packed) return;
-  std::int64_t elements = 0;
+  std::int64_t elements = 0, narrow = 0;
   BlockWriter::Buffers whole;
   for (const Parameter* parameter : unit(layer)) {
     elements += parameter->elements;
+    if (stage_.gathers_narrow(*parameter)) narrow += parameter->elements;
     whole.push_back(parameter->weight);
   }
   const int layer_before = writer_.layer();
   const Phase phase_before = writer_.phase();
   writer_.at(layer, Phase::kGather);
-  const std::int64_t bytes = bytes_of(elements, stage_.gathered());
+  const std::int64_t bytes = stage_.gathered_bytes(elements, narrow);
   writer_.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, false}, "unpack-weights",
                   {*gathered.packed}, std::move(whole));
   writer_.free(*gathered.packed);

@@ -100,7 +100,7 @@ TEST(Catalog, GpuFiguresAreComplete) {
     EXPECT_GE(gpu.memory_efficiency, 0.6);
     // Narrower formats are never slower, and at most four times faster from one to the next.
     double previous = 0;
-    for (const DType dtype : {DType::kFp32, DType::kTf32, DType::kBf16, DType::kFp8, DType::kFp4}) {
+    for (const DType dtype : {DType::kFp32, DType::kTf32, DType::kBf16, DType::kFp8, DType::kMxfp8, DType::kNvfp4}) {
       const double peak = gpu.peak(dtype).value();
       if (peak == 0) continue;
       EXPECT_GE(peak, previous);

@@ -339,7 +339,7 @@ TEST(PriceProgram, ImpossibleInputIsRefused) {
       strategies::Checkpoint{kMegabyte},
       forced,
       strategies::Compute{hw_models::Matmul{.m = 1'000'000'000'000, .n = 1'000'000'000'000, .k = 1'000'000'000'000}},
-      strategies::Compute{hw_models::Matmul{.dtype = hw_models::DType::kFp4}},
+      strategies::Compute{hw_models::Matmul{.dtype = hw_models::DType::kNvfp4}},
       strategies::Compute{hw_models::Measured{.seconds = -1}},
       strategies::Compute{hw_models::Measured{.seconds = std::nan("")}}};
   for (const Work& work : refused) EXPECT_THROW(price(two_stages(2, 4, {work}), cluster), std::invalid_argument);

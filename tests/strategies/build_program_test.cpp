@@ -430,12 +430,15 @@ TEST(BuildProgram, GradientFormatFollowsThePrecision) {
   }
 }
 
-// fp8: every input of a layer's product and every output gradient is cast first; the LM head stays bf16.
+// fp8 with delayed scaling: inputs and output gradients of a layer's products are cast first, but those behind a norm,
+// which writes fp8 itself; the LM head stays bf16.
 TEST(BuildProgram, Fp8ProductsCastTheirOperands) {
   TrainingSpec training = small_training();
   training.precision = hw_models::DType::kFp8;
-  const Role role = build_program(small_model(), training, PlanSpec{}, unpadded()).roles.front();
-  int casts = 0, narrow = 0, wide = 0;
+  Implementation implementation = unpadded();
+  implementation.low_precision.any_layout = false;  // Hopper
+  const Role role = build_program(small_model(), training, PlanSpec{}, implementation).roles.front();
+  int casts = 0, transposes = 0, narrow = 0, wide = 0;
   for (const Block& block : role.blocks) {
     for (const Operation& operation : block.operations) {
       const auto* compute = std::get_if<Compute>(&operation.work);
@@ -446,11 +449,14 @@ TEST(BuildProgram, Fp8ProductsCastTheirOperands) {
         ++(head ? wide : narrow);
       }
       if (operation.origin.label.ends_with("-narrow")) ++casts;
+      if (operation.origin.label.ends_with("-transpose")) ++transposes;
     }
   }
-  // Per layer 4 products forward and 8 backward, 4 casts each way; head 1 and 2.
+  // Per layer 4 products forward and 8 backward; 2 casts and 2 transposes behind norms forward, 4 casts backward; head
+  // 1 and 2.
   EXPECT_EQ(narrow, 8 * 12);
-  EXPECT_EQ(casts, 8 * 8);
+  EXPECT_EQ(casts, 8 * 6);
+  EXPECT_EQ(transposes, 8 * 2);
   EXPECT_EQ(wide, 3);
 }
 

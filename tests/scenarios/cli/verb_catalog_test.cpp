@@ -109,7 +109,7 @@ TEST(VerbCatalog, TextHasUnits) {
   for (const char* line : {"bf16 peak          989 TFLOP/s\n", "active power       700 W\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << text;
   }
-  EXPECT_EQ(text.find("fp4 peak"), std::string::npos);  // not supported, not shown
+  EXPECT_EQ(text.find("nvfp4 peak"), std::string::npos);  // not supported, not shown
   EXPECT_NE(output_of({"nodes", "dgx-h100"}).find("NIC bandwidth         400 Gb/s\n"), std::string::npos);
 }
 

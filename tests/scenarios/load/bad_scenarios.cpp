@@ -413,6 +413,27 @@ plan: {tensor: 8}
     2 | training: {sequence_length: 4096, global_batch: 64, precision: fp8}
       |                                                                ^ use fp32, tf32, bf16, fp16
 )"},
+    {"PrecisionOfOtherGpus",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64, precision: nvfp4}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+)",
+     R"(scenario.yaml:2:64: error: the h100-sxm-80gb has no nvfp4 matrix units
+    2 | training: {sequence_length: 4096, global_batch: 64, precision: nvfp4}
+      |                                                                ^ use fp32, tf32, bf16, fp16, fp8
+)"},
+    {"PrecisionOfOtherStacks",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64, precision: fp8}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {tensor: 8}
+software: nanotron
+)",
+     R"(scenario.yaml:2:64: error: nanotron does not train in fp8
+    2 | training: {sequence_length: 4096, global_batch: 64, precision: fp8}
+      |                                                                ^ use bf16, or give the stack implementation.low_precision
+)"},
     {"NodesOrGpus",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}

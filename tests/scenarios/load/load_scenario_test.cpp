@@ -336,7 +336,7 @@ cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {routing: {}}, 
 plan: {layers_per_stage: {}}
 placement: packed
 faults: {slow_gpu: {}, dead_nic: {}, thin_link: {}}
-software: {prices: {}}
+software: {implementation: {low_precision: {fp8-rowwise: {}}}, prices: {}}
 execute: {}
 )";
   Diagnostics diagnostics("all.yaml", text);

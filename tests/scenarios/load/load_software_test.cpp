@@ -102,26 +102,51 @@ TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
   }
 }
 
+TEST(LoadSoftware, RecipesOfNarrowFormats) {
+  using strategies::NarrowWeights;
+  using strategies::Scaling;
+  std::string findings;
+  const auto stack = load_text(load_software,
+                               "prices: {kernel_launch: 4 us}\nimplementation: {low_precision: {usual: mxfp8, "
+                               "keeps_narrow: false, fp8-tensorwise: {weights: each-use, narrow_gather: true, "
+                               "wide_layers: 3}, mxfp8: {weights: alone}}}\n",
+                               findings);
+  ASSERT_TRUE(stack.has_value()) << findings;
+  const strategies::LowPrecision& low = stack->implementation.low_precision;
+  EXPECT_FALSE(low.keeps_narrow);
+  ASSERT_EQ(low.recipes.size(), 2U);
+  EXPECT_EQ(low.recipes[0].scaling, Scaling::kMicroscaling);
+  EXPECT_EQ(low.recipes[0].weights, NarrowWeights::kAlone);
+  EXPECT_EQ(low.recipes[1].scaling, Scaling::kTensorwise);
+  EXPECT_EQ(low.recipes[1].weights, NarrowWeights::kEachUse);
+  EXPECT_TRUE(low.recipes[1].narrow_gather);
+  EXPECT_EQ(low.recipes[1].wide_layers, 3);
+}
+
 TEST(LoadSoftware, EachDefectIsOneFinding) {
-  expect_findings(load_software, kGood,
-                  {{"implementation", "", "'implementation' is missing"},
-                   {"implementation", "implementation: flash", "must be a map"},
-                   {"implementation", "implementation: {attention: flesh}", "did you mean 'flash'?"},
-                   {"implementation", "implementation: {gradient: tf32}", "is not known"},
-                   {"implementation", "implementation: {selective: attentive}", "did you mean 'attention'?"},
-                   {"implementation", "implementation: {sharded_reduction: ring}", "is not known"},
-                   {"implementation", "implementation: {dropout: 3}", "must be true or false"},
-                   {"implementation", "implementation: {dropuot: true}", "did you mean 'dropout'?"},
-                   {"implementation", "implementation: {bucket_parameters: -1}", "out of range"},
-                   {"implementation", "implementation: {vocabulary_multiple: 10000000000}", "out of range"},
-                   {"prices", "", "'prices' is missing"},
-                   {"prices", "prices: {kernel_launch: 4}", "kernel_launch"},
-                   {"prices", "prices: {kernel_launch: 3 days}", "out of range"},
-                   {"prices", "prices: {allocator_overhead: -1}", "out of range"},
-                   {"prices", "prices: {allocator_overhead: 1e30}", "out of range"},
-                   {"prices", "prices: {context: 1e30 B}", "out of range"},
-                   {"prices", "prices: {contxt: 1 GiB}", "did you mean 'context'?"},
-                   {"extra", "extra: 1", "unknown key 'extra'"}});
+  expect_findings(
+      load_software, kGood,
+      {{"implementation", "", "'implementation' is missing"},
+       {"implementation", "implementation: flash", "must be a map"},
+       {"implementation", "implementation: {attention: flesh}", "did you mean 'flash'?"},
+       {"implementation", "implementation: {gradient: tf32}", "is not known"},
+       {"implementation", "implementation: {selective: attentive}", "did you mean 'attention'?"},
+       {"implementation", "implementation: {sharded_reduction: ring}", "is not known"},
+       {"implementation", "implementation: {dropout: 3}", "must be true or false"},
+       {"implementation", "implementation: {dropuot: true}", "did you mean 'dropout'?"},
+       {"implementation", "implementation: {bucket_parameters: -1}", "out of range"},
+       {"implementation", "implementation: {vocabulary_multiple: 10000000000}", "out of range"},
+       {"implementation", "implementation: {low_precision: {mxfp8: {weights: bside}}}", "did you mean 'beside'?"},
+       {"implementation", "implementation: {low_precision: {usual: nvfp4, mxfp8: {}}}", "no such recipe"},
+       {"implementation", "implementation: {low_precision: {mxfp8: {wide_layers: -1}}}", "out of range"},
+       {"prices", "", "'prices' is missing"},
+       {"prices", "prices: {kernel_launch: 4}", "kernel_launch"},
+       {"prices", "prices: {kernel_launch: 3 days}", "out of range"},
+       {"prices", "prices: {allocator_overhead: -1}", "out of range"},
+       {"prices", "prices: {allocator_overhead: 1e30}", "out of range"},
+       {"prices", "prices: {context: 1e30 B}", "out of range"},
+       {"prices", "prices: {contxt: 1 GiB}", "did you mean 'context'?"},
+       {"extra", "extra: 1", "unknown key 'extra'"}});
 }
 
 }  // namespace

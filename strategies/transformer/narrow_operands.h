@@ -1,0 +1,47 @@
+// Passes that make the narrow operands of a layer's products, and where those lie. All but the head's products: the
+// callers ask Shapes::narrows(layer) first.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "strategies/transformer/block_writer.h"
+#include "strategies/transformer/layer_parts.h"
+#include "strategies/transformer/stage.h"
+
+namespace strategies {
+
+/// narrow = quantised wide, `elements` of this rank; with `copy` for the operand's other product as well.
+void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide, BufferId narrow,
+                     std::int64_t elements, bool copy);
+
+/// Forward, first matrix: the norm that `write_norm` writes into the buffer it is given, narrowed and gathered over the
+/// sequence. `normed` is what is kept, in the format that the stack keeps.
+Moved write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId normed,
+                        const std::function<void(BufferId)>& write_norm);
+/// Forward, second matrix: its input `wide` [tokens, columns] narrowed into `kept`, or into a buffer of this block
+/// where the stack keeps wide values.
+BufferId write_narrow_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                            std::optional<BufferId> kept, std::int64_t columns);
+/// The weight's narrow values for one product, where the stack keeps none: free them behind it.
+std::optional<BufferId> write_narrow_weight(BlockWriter& writer, const Stage& stage, const std::string& label,
+                                            const Parameter& weight);
+
+/// Backward, second matrix: the gradient of its output, whole on every rank. `gradient` [tokens_between, hidden] stays.
+/// Lives on where `buckets` defers products.
+BufferId write_narrow_branch(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
+                             const std::string& label, BufferId gradient);
+/// Backward, first matrix: the gradient of its output [tokens, columns]; `wide` is freed.
+BufferId write_narrow_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
+                               const std::string& label, BufferId wide, std::int64_t columns);
+/// Backward, second matrix: its input [tokens, columns] as the weight gradient reads it: `kept`, or a buffer of this
+/// block.
+BufferId write_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
+                          std::int64_t columns);
+/// Backward, first matrix: its input, gathered again.
+Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept);
+/// What the weight gradient needs of a gathered operand [tokens, hidden] before it can read it.
+void write_gathered_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId gathered);
+
+}  // namespace strategies
