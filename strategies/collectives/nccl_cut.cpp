@@ -19,7 +19,6 @@ constexpr double kLeastTraffic = 16 << 10;  ///< of a channel
 constexpr std::array<double, 3> kSlot{32 << 10, 576'000, 512 << 10};
 constexpr int kRingSlots = 4;  ///< of a chunk: half of a connection's
 constexpr int kNvlsChannels = 16;
-constexpr double kNoCap = std::numeric_limits<double>::infinity();
 
 /// While S < factor x chunks at once x chunk, a chunk longer than the floor is halved.
 struct Halving {
