@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <sstream>
 
@@ -70,14 +69,14 @@ TEST(FittedParameters, DefectsAreNamed) {
   EXPECT_THROW(value_in(catalog, parameter), InputError);
 }
 
-/// Two published runs of every group: each parameter moves some of them.
+/// The first published run of every group: each parameter moves some of them.
 TEST(FittedParameters, MovePredictions) {
   if (!kWholeTables) GTEST_SKIP() << kNoWholeTables;
   const std::string folder = std::string(TRAINYARD_SOURCE_DIR) + "/tests/data/published/";
-  std::map<std::string, int> seen;
+  std::set<std::string> seen;
   std::vector<MeasuredRun> runs;
   for (const MeasuredRun& run : read_run_files({folder + "runs.csv", folder + "runs2.csv"})) {
-    if (++seen[run.family + run.group] <= 2) runs.push_back(run);
+    if (seen.insert(run.family + run.group).second) runs.push_back(run);
   }
   const FitProblem problem(runs, Catalog(), fitted_parameters());
   const Eigen::VectorXd theta = problem.start();

@@ -230,5 +230,35 @@ TEST(NarrowOperands, EveryPlanIsWellFormed) {
   }
 }
 
+// fp8 with delayed scaling: inputs and output gradients of a layer's products are cast first, but those behind a norm,
+// which writes fp8 itself; the LM head stays bf16.
+TEST(NarrowOperands, ProductsTakeThem) {
+  TrainingSpec training = tests::small_training();
+  training.precision = hw_models::DType::kFp8;
+  Implementation implementation;
+  implementation.low_precision.any_layout = false;  // Hopper
+  const Role role = build_program(tests::small_model(), training, PlanSpec{}, implementation).roles.front();
+  int casts = 0, transposes = 0, narrow = 0, wide = 0;
+  for (const Block& block : role.blocks) {
+    for (const Operation& operation : block.operations) {
+      const auto* compute = std::get_if<Compute>(&operation.work);
+      if (!compute) continue;
+      if (const auto* matmul = std::get_if<hw_models::Matmul>(&compute->kernel)) {
+        const bool head = operation.origin.label.starts_with("lm-head");
+        EXPECT_EQ(matmul->dtype, head ? hw_models::DType::kBf16 : hw_models::DType::kFp8) << operation.origin.label;
+        ++(head ? wide : narrow);
+      }
+      if (operation.origin.label.ends_with("-narrow")) ++casts;
+      if (operation.origin.label.ends_with("-transpose")) ++transposes;
+    }
+  }
+  // Per layer 4 products forward and 8 backward; 2 casts and 2 transposes behind norms forward, 4 casts backward; head
+  // 1 and 2.
+  EXPECT_EQ(narrow, 8 * 12);
+  EXPECT_EQ(casts, 8 * 6);
+  EXPECT_EQ(transposes, 8 * 2);
+  EXPECT_EQ(wide, 3);
+}
+
 }  // namespace
 }  // namespace strategies
