@@ -195,7 +195,8 @@ TEST(NarrowOperands, ParametersAreGatheredNarrowWhereTheRecipeSays) {
 TEST(NarrowOperands, WideLayersAreWide) {
   Setting setting{&kScalingRecipes.front(), false, true};
   setting.wide_layers = 2;
-  for (const Block& block : built(setting, PlanSpec{}).roles.front().blocks) {
+  const Program program = built(setting, PlanSpec{});
+  for (const Block& block : program.roles.front().blocks) {
     for (const Operation& operation : block.operations) {
       const auto* compute = std::get_if<Compute>(&operation.work);
       const auto* matmul = compute ? std::get_if<hw_models::Matmul>(&compute->kernel) : nullptr;
