@@ -214,7 +214,7 @@ std::span<std::byte> before_sharded_reduce(const Call& call) {
   return bytes_in(lay_pieces(call, 0, call.state.pieces.count));
 }
 void after_sharded_reduce(const Call& call, std::span<std::byte> data) {
-  take_pieces(call, call.writes, floats_in(data), call.state.pieces.own, call.state.pieces.own + 1);
+  take_pieces(call, call.reads, floats_in(data), call.state.pieces.own, call.state.pieces.own + 1);
 }
 
 bool fits_parameter_gather(const Operation& operation) {
@@ -223,8 +223,9 @@ bool fits_parameter_gather(const Operation& operation) {
 std::span<std::byte> before_parameter_gather(const Call& call) {
   return bytes_in(lay_pieces(call, call.state.pieces.own, call.state.pieces.own + 1));
 }
+/// In place; what else it writes are copies that only the memory model asks for.
 void after_parameter_gather(const Call& call, std::span<std::byte> data) {
-  take_pieces(call, call.writes, floats_in(data), 0, call.state.pieces.count);
+  take_pieces(call, call.reads, floats_in(data), 0, call.state.pieces.count);
 }
 
 // ---- ZeRO 2 and 3: pieces in buffers of their own -------------------------------------------------------------
