@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -29,5 +30,10 @@ inline constexpr std::array<DTypeInfo, 7> kDTypes{{{DType::kFp32, "fp32", 4},
 constexpr bool is_narrow(DType dtype) { return dtype >= DType::kFp8; }
 
 constexpr const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
+
+/// Bytes of `elements`, rounded up.
+inline std::int64_t storage_bytes(std::int64_t elements, DType dtype) {
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * info(dtype).bytes));
+}
 
 }  // namespace hw_models

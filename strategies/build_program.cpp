@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
-#include <map>
+#include <initializer_list>
 #include <sstream>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,7 +47,7 @@ Mesh sharded_mesh(const Mesh& dense, const PlanSpec& plan) {
   return mesh;
 }
 
-Group group_over(const Mesh& mesh, std::string name, const std::vector<const char*>& dimensions) {
+Group group_over(const Mesh& mesh, std::string name, std::initializer_list<const char*> dimensions) {
   Group group{std::move(name), 0, {}};
   for (int d = 0; d < static_cast<int>(mesh.dimensions.size()); ++d) {
     const std::string& dimension = mesh.dimensions[static_cast<std::size_t>(d)].name;
@@ -59,40 +58,32 @@ Group group_over(const Mesh& mesh, std::string name, const std::vector<const cha
 
 PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& plan, bool validates_afterwards) {
   const Mesh mesh = program.views.front();
-  program.groups = {group_over(mesh, "tensor", {"tp"}), group_over(mesh, "data", {"dp", "cp"}),
-                    group_over(mesh, "world", {"tp", "cp", "dp", "pp"})};
-  PlanGroups ids{.tensor = {0},
-                 .data = {1},
-                 .shard = {1},
-                 .replicate = {1},
-                 .embedding = std::nullopt,
-                 .world = {2},
-                 .replica = {}};
+  const auto add = [&program](Group group) {
+    program.groups.push_back(std::move(group));
+    return GroupId{static_cast<std::uint32_t>(program.groups.size() - 1)};
+  };
+  PlanGroups ids;
+  ids.tensor = add(group_over(mesh, "tensor", {"tp"}));
+  ids.data = ids.shard = ids.replicate = add(group_over(mesh, "data", {"dp", "cp"}));
+  ids.world = add(group_over(mesh, "world", {"tp", "cp", "dp", "pp"}));
   const int last = program.stage_of_virtual.back();
   if (model.tied_embeddings && last != program.stage_of_virtual.front()) {
-    Group pair{"embedding", 0, {{mesh.find("pp"), {0, last}}}};
-    ids.embedding = GroupId{static_cast<std::uint32_t>(program.groups.size())};
-    program.groups.push_back(std::move(pair));
+    ids.embedding = add({"embedding", 0, {{mesh.find("pp"), {0, last}}}});
   }
-  if (validates_afterwards) {
-    ids.replica = {static_cast<std::uint32_t>(program.groups.size())};
-    program.groups.push_back(group_over(mesh, "replica", {"tp", "cp", "dp"}));
-  }
-  if (plan.shards() > 1 && plan.shards() < plan.replicas()) {
+  if (validates_afterwards) ids.replica = add(group_over(mesh, "replica", {"tp", "cp", "dp"}));
+  if (plan.replicates_shards()) {
     program.views.push_back(sharded_mesh(mesh, plan));
-    const Mesh& view = program.views.back();
-    for (const auto& [id, name, dimensions] :
-         {std::tuple{&ids.shard, "shard", std::vector<const char*>{"dp-shard", "cp"}},
-          std::tuple{&ids.replicate, "replicate", std::vector<const char*>{"dp-replicate"}}}) {
-      *id = {static_cast<std::uint32_t>(program.groups.size())};
-      program.groups.push_back(group_over(view, name, dimensions));
-      program.groups.back().view = 1;
-    }
+    const auto add_sharded = [&](std::string name, std::initializer_list<const char*> dimensions) {
+      Group group = group_over(program.views.back(), std::move(name), dimensions);
+      group.view = 1;
+      return add(std::move(group));
+    };
+    ids.shard = add_sharded("shard", {"dp-shard", "cp"});
+    ids.replicate = add_sharded("replicate", {"dp-replicate"});
   }
   return ids;
 }
 
-/// The last operation on `lane` in `block`, if any.
 std::optional<OperationId> last_on(const Block& block, Lane lane) {
   for (std::uint32_t i = static_cast<std::uint32_t>(block.operations.size()); i-- > 0;) {
     if (block.operations[i].lane == lane) return OperationId{i};
@@ -196,15 +187,17 @@ class StageBuilder {
     return stage_.replicas() > 1 && (stage_.implementation.overlap_gradient_reduce || stage_.plan.zero >= 2);
   }
 
+  /// Of a backward block that reduces nothing.
+  Variant unreduced() const { return reduces_beside_backward() ? Variant::kMiddle : Variant::kOnly; }
+
   void write_blocks() {
     const std::int64_t samples = stage_.plan.micro_batch * stage_.plan.data;
     const bool reduces = reduces_beside_backward();
     const bool each = stage_.plan.shards_gradients(), once = stage_.plan.gathers_once();
     for (const Chunk& chunk : chunks_) {
-      first_forward_.push_back(
-          write_forward_block(stage_, chunk, once ? Variant::kFirst : Variant::kOnly, samples, true));
+      first_forward_.push_back(write_forward_block(stage_, chunk, once ? Variant::kFirst : Variant::kOnly, samples));
       const bool others = once && microbatches_ > 1;
-      forward_.push_back(others ? write_forward_block(stage_, chunk, Variant::kMiddle, samples, false)
+      forward_.push_back(others ? write_forward_block(stage_, chunk, Variant::kMiddle, samples)
                                 : first_forward_.back());
       if (each) {
         backward_.push_back(write_backward_block(stage_, chunk, Variant::kOnly, true));
@@ -212,7 +205,7 @@ class StageBuilder {
         continue;
       }
       if (microbatches_ > 1 || !reduces) {
-        backward_.push_back(write_backward_block(stage_, chunk, reduces ? Variant::kMiddle : Variant::kOnly, false));
+        backward_.push_back(write_backward_block(stage_, chunk, unreduced(), false));
       } else {
         backward_.push_back(0);  // the only microbatch is the last
       }
@@ -225,12 +218,11 @@ class StageBuilder {
     const std::int64_t samples = stage_.plan.micro_batch * stage_.plan.data;
     deferred_.resize(chunks_.size());
     const bool only_reduces = microbatches_ == 1 && reduces_beside_backward();
-    const Variant variant = reduces_beside_backward() ? Variant::kMiddle : Variant::kOnly;
+    const Variant variant = only_reduces ? Variant::kLast : unreduced();
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
-      forward_.push_back(write_forward_block(stage_, chunks_[c], Variant::kOnly, samples, true));
+      forward_.push_back(write_forward_block(stage_, chunks_[c], Variant::kOnly, samples));
       input_.push_back(write_input_block(stage_, chunks_[c], deferred_[c]));
-      weight_.push_back(
-          write_weight_block(stage_, chunks_[c], deferred_[c], only_reduces ? Variant::kLast : variant, only_reduces));
+      weight_.push_back(write_weight_block(stage_, chunks_[c], deferred_[c], variant, only_reduces));
     }
     first_forward_ = forward_;
     backward_.resize(chunks_.size(), kUnwritten);
@@ -257,10 +249,7 @@ class StageBuilder {
                    : write_weight_block(stage_, chunks_[c], deferred_[c], Variant::kLast, true);
     }
     if (!fused) return weight_[c];
-    if (backward_[c] == kUnwritten) {
-      backward_[c] = write_backward_block(stage_, chunks_[c],
-                                          reduces_beside_backward() ? Variant::kMiddle : Variant::kOnly, false);
-    }
+    if (backward_[c] == kUnwritten) backward_[c] = write_backward_block(stage_, chunks_[c], unreduced(), false);
     return backward_[c];
   }
 
@@ -362,8 +351,8 @@ class StageBuilder {
   const std::vector<int>& split_;
   int microbatches_;
   std::vector<Chunk> chunks_;
-  std::vector<std::uint32_t> first_forward_, forward_, backward_, last_backward_, input_,
-      weight_;                               ///< blocks, by chunk
+  /// Blocks, by chunk.
+  std::vector<std::uint32_t> first_forward_, forward_, backward_, last_backward_, input_, weight_;
   std::vector<DeferredGradients> deferred_;  ///< by chunk
   UpdateBlock update_;
   std::optional<std::uint32_t> validation_;
@@ -383,18 +372,8 @@ Implementation for_precision(Implementation implementation, const TrainingSpec& 
   return implementation;
 }
 
-/// What the stages have in common.
-struct Common {
-  const ModelSpec& model;
-  const TrainingSpec& training;
-  const PlanSpec& plan;
-  const Implementation& implementation;
-  const Shapes& shapes;
-  PlanGroups groups;
-};
-
 /// First the blocks of all stages, then the order of their calls: that may depend on what the blocks cost.
-void build_stages(Program& program, const Common& c, const std::vector<int>& split, const Schedule& schedule,
+void build_stages(Program& program, const StageInputs& inputs, const std::vector<int>& split, const Schedule& schedule,
                   ScheduleShape shape) {
   program.roles.resize(static_cast<std::size_t>(shape.stages));
   std::deque<StageParameters> parameters;
@@ -404,24 +383,12 @@ void build_stages(Program& program, const Common& c, const std::vector<int>& spl
     Role& role = program.roles[static_cast<std::size_t>(s)];
     role.name = "stage " + std::to_string(s);
     role.stage = s;
-    parameters.emplace_back(role, c.shapes, c.plan, c.implementation, c.training.optimizer);
-    stages.push_back({c.model,
-                      c.training,
-                      c.plan,
-                      c.implementation,
-                      c.shapes,
-                      c.groups,
-                      role,
-                      parameters.back(),
-                      {},
-                      {},
-                      {},
-                      {},
-                      schedule.splits_backward});
+    parameters.emplace_back(role, inputs.shapes, inputs.plan, inputs.implementation, inputs.training.optimizer);
+    stages.push_back({inputs, role, parameters.back()});
     builders.emplace_back(program, stages.back(), split, shape.microbatches);
     builders.back().write();
   }
-  if (schedule.splits_backward) {
+  if (inputs.splits_backward) {
     shape.costs.resize(program.stage_of_virtual.size());
     for (const StageBuilder& builder : builders) builder.add_costs(shape.costs);
   }
@@ -460,7 +427,8 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   const PlanGroups groups = add_groups(program, model, plan, validates);
   const Shapes shapes = shapes_of(model, training, plan, made);
   const std::vector<int> split = made.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
-  build_stages(program, {model, training, plan, made, shapes, groups}, split, schedule, shape);
+  build_stages(program, {model, training, plan, made, shapes, groups, schedule.splits_backward}, split, schedule,
+               shape);
   assign_roles(program);
   return program;
 }

@@ -35,6 +35,8 @@ struct PlanSpec {
   int replicas() const { return data * context; }  ///< of a tensor rank's weights, that see other tokens
   /// Ranks that share what ZeRO shards; 1 without.
   int shards() const { return zero == 0 ? 1 : shard == 0 ? replicas() : shard * context; }
+  /// There are several sets of shards (HSDP).
+  bool replicates_shards() const { return shards() > 1 && shards() < replicas(); }
   bool reshards() const { return reshard_after_forward.value_or(pipeline == 1); }
   /// Whole weights do not outlive the step.
   bool shards_weights() const { return zero >= 3 && shards() > 1; }

@@ -106,11 +106,10 @@ void write_backward(BlockWriter& writer, Stage& stage, const Chunk& chunk, Gradi
 
 }  // namespace
 
-std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, Variant variant, std::int64_t samples,
-                                  bool gathers) {
+std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, Variant variant, std::int64_t samples) {
   BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kForward, variant),
                      stage.implementation.blocking_launches);
-  WeightWindow weights(writer, stage, layers_of(chunk), chunk.index, gathers);
+  WeightWindow weights(writer, stage, layers_of(chunk), chunk.index, variant != Variant::kMiddle);
   const BufferId outgoing = output_of(writer, stage, chunk);
   const BufferId incoming = passes_through(chunk) ? outgoing : first_input(stage, chunk);
   writer.at(-1, Phase::kForward);
@@ -158,7 +157,7 @@ std::uint32_t write_weight_block(Stage& stage, const Chunk& chunk, const Deferre
       buckets.ready(*gradient.parameter);
       continue;
     }
-    write_deferred_product(writer, stage, *gradient.parameter, *gradient.product);
+    write_weight_product(writer, stage, *gradient.parameter, *gradient.product);
     for (const BufferId operand : {gradient.product->dy, gradient.product->x}) writer.free(operand);
   }
   buckets.flush();

@@ -21,9 +21,8 @@ struct Chunk {
 };
 
 /// Index of the block in the role. `samples`: what one microbatch of all replicas together takes from the input.
-/// `gathers`: under ZeRO 3, weights that stay whole beyond the block are gathered in it.
-std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, Variant variant, std::int64_t samples,
-                                  bool gathers);
+/// Under ZeRO 3, weights that stay whole beyond the block are gathered in it, but not in the middle variant.
+std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, Variant variant, std::int64_t samples);
 
 /// Input gradients alone; what is left to do for the weight gradients is appended to `later`.
 std::uint32_t write_input_block(Stage& stage, const Chunk& chunk, DeferredGradients& later);

@@ -80,11 +80,13 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   const Parameter& table = stage.parameters.find("embedding.weight");
   BlockWriter::Buffers written{table.gradient};
   const bool learned = stage.parameters.contains("embedding.position");
-  if (learned) written.push_back(stage.parameters.find("embedding.position").gradient);
+  const Parameter* position = learned ? &stage.parameters.find("embedding.position") : nullptr;
+  if (position != nullptr) written.push_back(position->gradient);
   std::vector<const Parameter*> added_to;
-  const bool begun = stage.model.tied_embeddings && stage.plan.pipeline == 1;  // by the LM head
+  // By the LM head, if that shares the table here.
+  const bool begun = stage.parameters.contains("final_norm") && !stage.parameters.contains("head.weight");
   if (!begun) added_to.push_back(&table);
-  if (learned) added_to.push_back(&stage.parameters.find("embedding.position"));
+  if (position != nullptr) added_to.push_back(position);
   buckets.clear(added_to);
   if (keeps_products(stage) && !stage.plan.shards_gradients()) {
     written.push_back(writer.temporary("product", table.elements * stage.shapes.activation_bytes));
@@ -93,7 +95,7 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
   writer.compute(embedding_kernel(stage, true), "embedding-backward", {gathered.buffer}, std::move(written));
   writer.free(gradient);
   free_gathered(writer, gathered.buffer, gradient);
-  if (learned) buckets.ready(stage.parameters.find("embedding.position"));
+  if (position != nullptr) buckets.ready(*position);
   buckets.ready(table);
 }
 

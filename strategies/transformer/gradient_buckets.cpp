@@ -4,13 +4,6 @@
 #include <utility>
 
 namespace strategies {
-namespace {
-
-std::int64_t bytes_of(std::int64_t elements, hw_models::DType dtype) {
-  return elements * static_cast<std::int64_t>(hw_models::info(dtype).bytes);
-}
-
-}  // namespace
 
 void GradientBuckets::ready(const Parameter& parameter) {
   if (!active_) return;
@@ -69,14 +62,14 @@ OperationId GradientBuckets::reduce(const Complete& unit, const BlockWriter::Buf
   // A sharded optimizer needs only its shard of the sum: its piece of every parameter, all pieces of equal size.
   const bool scatter = stage_.implementation.sharded_reduction == ShardedReduction::kScatter;
   const bool sharded = stage_.plan.shards() > 1 && (stage_.plan.zero >= 2 || scatter);
-  const bool replicated = sharded && stage_.replicates_shards(), in_place = from == into;
-  const std::int64_t piece = bytes_of(unit.padded / stage_.plan.shards(), dtype);
+  const bool replicated = sharded && stage_.plan.replicates_shards(), in_place = from == into;
+  const std::int64_t piece = storage_bytes(unit.padded / stage_.plan.shards(), dtype);
   BlockWriter::Buffers scattered = into;
   if (replicated && !in_place) scattered = {writer_.temporary("scattered-gradients", piece, Holds::kGradients)};
   const OperationId summed = writer_.collective(
       sharded ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-      sharded ? stage_.groups.shard : stage_.groups.data, bytes_of(sharded ? unit.padded : unit.elements, dtype), dtype,
-      Lane::kData, replicated && !in_place ? "scatter-gradients" : label, from, scattered);
+      sharded ? stage_.groups.shard : stage_.groups.data, storage_bytes(sharded ? unit.padded : unit.elements, dtype),
+      dtype, Lane::kData, replicated && !in_place ? "scatter-gradients" : label, from, scattered);
   if (!replicated) return summed;
   const OperationId everywhere = writer_.collective(CollectiveKind::kAllReduce, stage_.groups.replicate, piece, dtype,
                                                     Lane::kData, in_place ? "reduce-pieces" : label, scattered, into);
@@ -90,10 +83,10 @@ BlockWriter::Buffers GradientBuckets::pack(const Complete& unit) {
   using hw_models::ElementwiseKind;
   const hw_models::DType made = stage_.parameters.passing_gradient(), sent = stage_.implementation.gradient;
   if (made == sent && !stage_.implementation.shards_rows) return unit.gradients;
-  const std::int64_t bytes = bytes_of(unit.padded, sent);
+  const std::int64_t bytes = storage_bytes(unit.padded, sent);
   const BufferId packed = writer_.temporary("packed-gradients", bytes, Holds::kGradients);
   writer_.compute(hw_models::Elementwise{made == sent ? ElementwiseKind::kCopy : ElementwiseKind::kCast, unit.elements,
-                                         bytes_of(unit.elements, made), bytes, true},
+                                         storage_bytes(unit.elements, made), bytes, true},
                   "pack-gradients", unit.gradients, {packed});
   for (const BufferId gradient : unit.gradients) writer_.free(gradient);
   return {packed};
@@ -116,7 +109,7 @@ void GradientBuckets::clear(const std::vector<const Parameter*>& added_to) {
     elements += parameter->elements;
     gradients.push_back(parameter->gradient);
   }
-  const std::int64_t bytes = bytes_of(elements, stage_.parameters.passing_gradient());
+  const std::int64_t bytes = storage_bytes(elements, stage_.parameters.passing_gradient());
   writer_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kZero, elements, 0, bytes, true},
                   "clear-gradients", {}, std::move(gradients));
 }

@@ -1,9 +1,8 @@
 // Reduction of gradients over the replicas, beside the backward pass that completes them.
 //
 //   buckets  (ZeRO 0, 1)   gradients are summed in place as soon as enough of them are complete, in the last microbatch
-//   units    (ZeRO 2, 3)   the gradients of a layer are summed into this rank's pieces of them, then forgotten; those
-//   of
-//                          the layer before must have gone out: at most two layers' gradients are whole at once
+//   units    (ZeRO 2, 3)   the gradients of a layer are summed into this rank's pieces of them, then forgotten; the
+//                          layer before must have gone out: at most two layers' gradients are whole at once
 #pragma once
 
 #include <cstdint>

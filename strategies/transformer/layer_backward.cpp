@@ -114,13 +114,8 @@ class LayerBackward {
   void row_split(const std::string& part, const char* label, BufferId dy, BufferId x, std::int64_t in, BufferId dx) {
     const Parameter& weight = parameter(part + ".weight");
     write_input_gradient(w_, stage_, weight, label, dy, in, s_.hidden, dx, s_.operands(layer_));
-    if (buckets_.defers()) {
-      buckets_.defer(weight, {label, dy, x, in, s_.hidden, s_.operands(layer_), false});
-    } else {
-      const BufferId input = narrow_ ? write_kept_input(w_, stage_, label, x, in) : x;
-      write_weight_gradient(w_, stage_, weight, label, dy, input, in, s_.hidden, s_.operands(layer_));
-      if (input != x) w_.free(input);
-    }
+    const WeightProduct product{label, dy, x, in, s_.hidden, s_.operands(layer_), false};
+    buckets_.defers() ? buckets_.defer(weight, product) : write_weight_product(w_, stage_, weight, product);
     bias_gradient(part, label, dy, s_.hidden);
     buckets_.ready(weight);
   }

@@ -41,10 +41,11 @@ class LayerForward {
   /// `label` names the operation; {input, weight, bias if it is added here} -> {output}
   void matmul(const char* part, const char* label, BufferId input, std::int64_t in, std::int64_t out, BufferId output,
               std::optional<BufferId> bias = {}) {
-    const std::optional<BufferId> narrow = write_narrow_weight(w_, stage_, label, parameter(part));
+    const Parameter& weight = parameter(part);
+    const std::optional<BufferId> narrow = write_narrow_weight(w_, stage_, label, weight);
     Matmul kernel{
         .m = s_.tokens, .n = out, .k = in, .dtype = s_.operands(layer_), .output = s_.activation, .transpose_b = true};
-    BlockWriter::Buffers reads{input, narrow.value_or(parameter(part).weight)};
+    BlockWriter::Buffers reads{input, narrow.value_or(weight.weight)};
     if (bias) reads.push_back(*bias);
     w_.compute(kernel, label, std::move(reads), {output});
     if (narrow) w_.free(*narrow);

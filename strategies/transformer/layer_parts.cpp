@@ -54,7 +54,7 @@ ElementwiseKind activation_kind(const ModelSpec& model) {
 void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                         BufferId product, std::int64_t elements) {
   const std::int64_t product_bytes = elements * stage.shapes.activation_bytes;
-  const auto sum_bytes = elements * static_cast<std::int64_t>(hw_models::info(stage.implementation.gradient).bytes);
+  const std::int64_t sum_bytes = storage_bytes(elements, stage.implementation.gradient);
   const bool casts = stage.implementation.casts_products && product_bytes < sum_bytes;
   const BufferId added = casts ? writer.temporary("wide-product", sum_bytes) : product;
   if (casts) {
@@ -67,20 +67,30 @@ void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter
   if (casts) writer.free(added);
 }
 
-/// The narrow input of a product that was left to do.
-Moved deferred_input(BlockWriter& writer, const Stage& stage, const WeightProduct& product) {
-  if (product.gathers) return gather_kept_input(writer, stage, product.label, product.x);
-  return {write_kept_input(writer, stage, product.label, product.x, product.in), std::nullopt};
+/// The product once `x`, its input as products take it, is there.
+void finish_weight_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
+                           const WeightProduct& product, const Moved& x) {
+  x.await(writer);
+  if (product.gathers && hw_models::is_narrow(product.dtype)) {
+    write_gathered_transpose(writer, stage, product.label, x.buffer);
+  }
+  write_weight_gradient(writer, stage, weight, product.label, product.dy, x.buffer, product.in, product.out,
+                        product.dtype);
+  free_gathered(writer, x.buffer, product.x);
 }
 
 }  // namespace
 
+Moved gather_sequence(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t bytes,
+                      hw_models::DType dtype, const char* name, std::optional<BufferId> into) {
+  if (!stage.gathers_sequence()) return {local, std::nullopt};
+  const BufferId gathered = into ? *into : writer.temporary(name, bytes);
+  return {gathered, writer.collective(CollectiveKind::kAllGather, stage.groups.tensor, bytes, dtype, Lane::kTensor,
+                                      "gather-sequence", {local}, {gathered})};
+}
+
 Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into) {
-  if (!stage.gathers_sequence()) return {stream, std::nullopt};
-  const std::int64_t bytes = stage.shapes.full_bytes();
-  const BufferId gathered = into ? *into : writer.temporary("gathered", bytes);
-  return {gathered, writer.collective(CollectiveKind::kAllGather, stage.groups.tensor, bytes, stage.shapes.activation,
-                                      Lane::kTensor, "gather-sequence", {stream}, {gathered})};
+  return gather_sequence(writer, stage, stream, stage.shapes.full_bytes(), stage.shapes.activation, "gathered", into);
 }
 
 void free_gathered(BlockWriter& writer, BufferId gathered, BufferId stream) {
@@ -158,30 +168,26 @@ void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Paramete
 BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                                const std::string& label, BufferId dy, BufferId normed, std::int64_t out,
                                hw_models::DType dtype, GradientBuckets& buckets) {
-  const bool overlap = stage.implementation.overlap_weight_gradient;
+  const bool later = buckets.defers();
+  const bool overlap = stage.implementation.overlap_weight_gradient && !later;
   const std::int64_t hidden = stage.shapes.hidden;
-  if (buckets.defers()) {
-    const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
-    write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
-    buckets.defer(weight, {label, dy, normed, hidden, out, dtype, stage.gathers_sequence()});
-    buckets.ready(weight);
-    const Moved reduced = reduce_stream(writer, stage, partial);
-    reduced.await(writer);
-    return reduced.buffer;
+  const WeightProduct product{label, dy, normed, hidden, out, dtype, stage.gathers_sequence()};
+  Moved input{normed, std::nullopt};
+  if (!later) {
+    input = hw_models::is_narrow(dtype) ? gather_kept_input(writer, stage, label, normed)
+                                        : gather_stream(writer, stage, normed, stage.column_gathers);
   }
-  const bool narrow = hw_models::is_narrow(dtype);
-  const Moved gathered = narrow ? gather_kept_input(writer, stage, label, normed)
-                                : gather_stream(writer, stage, normed, stage.column_gathers);
   const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
   write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
   const Moved reduced = reduce_stream(writer, stage, partial);
   if (!overlap) reduced.await(writer);
-  gathered.await(writer);
-  if (narrow) write_gathered_transpose(writer, stage, label, gathered.buffer);
-  write_weight_gradient(writer, stage, weight, label, dy, gathered.buffer, hidden, out, dtype);
-  free_gathered(writer, gathered.buffer, normed);
-  writer.free(dy);
-  writer.free(normed);
+  if (later) {
+    buckets.defer(weight, product);
+  } else {
+    finish_weight_product(writer, stage, weight, product, input);
+    writer.free(dy);
+    writer.free(normed);
+  }
   buckets.ready(weight);
   if (overlap) reduced.await(writer);
   return reduced.buffer;
@@ -201,17 +207,17 @@ BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const Gradient
                     : writer.temporary("gradient-stream", bytes);
 }
 
-void write_deferred_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
-                            const WeightProduct& product) {
-  const bool narrow = hw_models::is_narrow(product.dtype);
-  const Moved x = narrow            ? deferred_input(writer, stage, product)
-                  : product.gathers ? gather_stream(writer, stage, product.x, stage.column_gathers)
-                                    : Moved{product.x, std::nullopt};
-  x.await(writer);
-  if (narrow && product.gathers) write_gathered_transpose(writer, stage, product.label, x.buffer);
-  write_weight_gradient(writer, stage, weight, product.label, product.dy, x.buffer, product.in, product.out,
-                        product.dtype);
-  free_gathered(writer, x.buffer, product.x);
+void write_weight_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
+                          const WeightProduct& product) {
+  Moved x{product.x, std::nullopt};
+  if (!hw_models::is_narrow(product.dtype)) {
+    if (product.gathers) x = gather_stream(writer, stage, product.x, stage.column_gathers);
+  } else if (product.gathers) {
+    x = gather_kept_input(writer, stage, product.label, product.x);
+  } else {
+    x.buffer = write_kept_input(writer, stage, product.label, product.x, product.in);
+  }
+  finish_weight_product(writer, stage, weight, product, x);
 }
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer) {

@@ -20,6 +20,10 @@ struct Moved {
   }
 };
 
+/// Sequence parallelism: the tensor ranks' rows `local` together, `bytes` in all, in `into` or a new buffer `name`.
+/// Otherwise nothing.
+Moved gather_sequence(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t bytes,
+                      hw_models::DType dtype, const char* name, std::optional<BufferId> into);
 /// Sequence parallelism: the residual stream [tokens / tensor, hidden] -> [tokens, hidden] in `into` or a new buffer.
 /// Otherwise nothing.
 Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into = {});
@@ -56,9 +60,9 @@ BufferId gradient_operand(BlockWriter& writer, const GradientBuckets& buckets, c
 /// The gradient of the residual stream: an operand of the row-split products where nothing (dropout, a norm, a gather)
 /// stands between.
 BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets);
-/// dW += dy^T x of a deferred product: gathers x first where it is the rank's own rows.
-void write_deferred_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
-                            const WeightProduct& product);
+/// dW += dy^T x: gathers x first where it is the rank's own rows.
+void write_weight_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
+                          const WeightProduct& product);
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer);
 /// Selective recomputation: the softmax again; the attention output is still there.

@@ -1,12 +1,8 @@
 #include "strategies/transformer/narrow_format.h"
 
-#include <cmath>
-
 namespace strategies {
 
-std::int64_t NarrowFormat::bytes(std::int64_t elements) const {
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * hw_models::info(dtype).bytes));
-}
+std::int64_t NarrowFormat::bytes(std::int64_t elements) const { return storage_bytes(elements, dtype); }
 
 NarrowFormat narrow_format(const TrainingSpec& training, const Implementation& implementation) {
   NarrowFormat narrow;

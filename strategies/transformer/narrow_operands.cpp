@@ -22,11 +22,9 @@ BufferId operand(BlockWriter& writer, const Stage& stage, const char* name, std:
 
 /// `copies`: of each element, on the wire. `into`, or a buffer of the block.
 Moved gather(BlockWriter& writer, const Stage& stage, BufferId local, int copies, std::optional<BufferId> into = {}) {
-  if (!stage.gathers_sequence()) return {local, std::nullopt};
-  const std::int64_t bytes = stage.shapes.narrow.bytes(whole(stage)) * copies;
-  const BufferId gathered = into ? *into : writer.temporary("narrow-gathered", bytes);
-  return {gathered, writer.collective(CollectiveKind::kAllGather, stage.groups.tensor, bytes, stage.shapes.narrow.dtype,
-                                      Lane::kTensor, "gather-sequence", {local}, {gathered})};
+  const NarrowFormat& narrow = stage.shapes.narrow;
+  return gather_sequence(writer, stage, local, narrow.bytes(whole(stage)) * copies, narrow.dtype, "narrow-gathered",
+                         into);
 }
 
 void write_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId narrow,
@@ -34,6 +32,15 @@ void write_transpose(BlockWriter& writer, const Stage& stage, const std::string&
   const std::int64_t bytes = stage.shapes.narrow.bytes(elements);
   writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, writer.phase() == Phase::kBackward},
                  label + "-transpose", {narrow}, {narrow});
+}
+
+/// Of a residual stream that is kept wide.
+Moved narrow_and_gather(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide) {
+  const BufferId local = operand(writer, stage, "narrow-normed", rows(stage), false);
+  write_narrowing(writer, stage, label, wide, local, rows(stage), false);
+  const Moved gathered = gather(writer, stage, local, 1);
+  if (gathered.buffer != local) writer.free(local);
+  return gathered;
 }
 
 }  // namespace
@@ -53,11 +60,7 @@ Moved write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::stri
   const bool copy = copies_before_gather(stage);
   if (!narrow.keeps) {
     write_norm(normed);
-    const BufferId local = operand(writer, stage, "narrow-normed", rows(stage), false);
-    write_narrowing(writer, stage, label, normed, local, rows(stage), false);
-    const Moved gathered = gather(writer, stage, local, 1);
-    if (gathered.buffer != local) writer.free(local);
-    return gathered;
+    return narrow_and_gather(writer, stage, label, normed);
   }
   if (narrow.fused_norm) {
     write_norm(normed);
@@ -81,9 +84,8 @@ BufferId write_narrow_input(BlockWriter& writer, const Stage& stage, const std::
 
 std::optional<BufferId> write_narrow_weight(BlockWriter& writer, const Stage& stage, const std::string& label,
                                             const Parameter& weight) {
-  const RecipeUse& use = stage.shapes.narrow.use;
-  const bool arrives_narrow = stage.plan.shards_weights() && use.narrow_gather;
-  if (!weight.narrow || use.weights != NarrowWeights::kEachUse || arrives_narrow) return std::nullopt;
+  const bool each_use = stage.shapes.narrow.use.weights == NarrowWeights::kEachUse;
+  if (!weight.narrow || !each_use || stage.parameters.narrow_alone(weight)) return std::nullopt;
   const BufferId narrow = operand(writer, stage, "narrow-weight", weight.elements, false);
   write_narrowing(writer, stage, label + "-weight", weight.weight, narrow, weight.elements, false);
   return narrow;
@@ -123,12 +125,8 @@ BufferId write_kept_input(BlockWriter& writer, const Stage& stage, const std::st
 }
 
 Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept) {
-  if (stage.shapes.narrow.keeps) return gather(writer, stage, kept, 1);
-  const BufferId local = operand(writer, stage, "narrow-normed", rows(stage), false);
-  write_narrowing(writer, stage, label + "-again", kept, local, rows(stage), false);
-  const Moved gathered = gather(writer, stage, local, 1);
-  if (gathered.buffer != local) writer.free(local);
-  return gathered;
+  return stage.shapes.narrow.keeps ? gather(writer, stage, kept, 1)
+                                   : narrow_and_gather(writer, stage, label + "-again", kept);
 }
 
 void write_gathered_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId gathered) {

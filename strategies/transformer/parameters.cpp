@@ -1,20 +1,12 @@
 #include "strategies/transformer/parameters.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "strategies/transformer/block_writer.h"
 
 namespace strategies {
-namespace {
-
-std::int64_t bytes_of(std::int64_t elements, hw_models::DType dtype) {
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * hw_models::info(dtype).bytes));
-}
-
-}  // namespace
 
 std::string layer_parameter(int layer, const char* part) { return "layers." + std::to_string(layer) + "." + part; }
 
@@ -45,7 +37,7 @@ void StageParameters::add_buffers(Parameter& parameter, const TensorSlice& slice
                        Lifetime lifetime, int pieces = 1) {
     TensorSlice held = slice;
     held.pieces = pieces;
-    return add_buffer(role_, prefix + parameter.name, bytes_of(elements, dtype), holds, lifetime, std::move(held));
+    return add_buffer(role_, prefix + parameter.name, storage_bytes(elements, dtype), holds, lifetime, std::move(held));
   };
   const bool passing = plan_.shards_gradients();
   parameter.weight = add("", parameter.elements, narrow_alone(parameter) ? shapes_.narrow.dtype : shapes_.activation,
@@ -67,7 +59,7 @@ void StageParameters::add_buffers(Parameter& parameter, const TensorSlice& slice
 Lifetime StageParameters::weight_lifetime(const Parameter& parameter) const {
   if (!plan_.shards_weights() || plan_.gathers_once()) return Lifetime::kStatic;
   if (plan_.pipeline > 1) return Lifetime::kBlock;
-  const bool last = implementation_.keeps_last_layer && parameter.layer == last_layer_;
+  const bool last = implementation_.keeps_last_layer && parameter.layer == shapes_.layers - 1;
   return parameter.layer < 0 || last || !plan_.reshards() ? Lifetime::kMicrobatch : Lifetime::kBlock;
 }
 
@@ -97,7 +89,6 @@ void StageParameters::add_embedding(const ModelSpec& model) {
 }
 
 void StageParameters::add_layer(const ModelSpec& model, int layer, int chunk) {
-  last_layer_ = model.layers - 1;
   const std::int64_t h = model.hidden;
   const std::int64_t norm_columns = model.norm == hw_models::NormKind::kLayerNorm ? 2 * h : h;  // gain and bias
   const std::int64_t tensor = plan_.tensor;
@@ -183,7 +174,7 @@ std::int64_t state_bytes(hw_models::OptimizerKind optimizer, bool master) {
 void StageParameters::add_optimizer_state() {
   const bool master = keeps_master();
   if (implementation_.separate_buckets && plan_.zero == 0 && plan_.replicas() > 1) {
-    add_buffer(role_, "buckets", bytes_of(elements(), shapes_.activation), Holds::kGradients, Lifetime::kStatic);
+    add_buffer(role_, "buckets", storage_bytes(elements(), shapes_.activation), Holds::kGradients, Lifetime::kStatic);
   }
   optimizer_state_ = add_buffer(role_, "optimizer", updated_elements() * state_bytes(optimizer_, master),
                                 Holds::kOptimizerState, Lifetime::kStatic);

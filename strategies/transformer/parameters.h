@@ -96,7 +96,6 @@ class StageParameters {
   hw_models::OptimizerKind optimizer_;
   std::vector<Parameter> parameters_;
   std::map<std::string, std::size_t, std::less<>> index_;  ///< by name
-  int last_layer_ = -1;                                    ///< of the model
   BufferId optimizer_state_;
 };
 

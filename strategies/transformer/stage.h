@@ -22,7 +22,7 @@ struct PlanGroups {
   /// The two holders of a tied embedding; only where they are on different stages.
   std::optional<GroupId> embedding;
   GroupId world;
-  GroupId replica;  ///< all ranks of a pipeline stage; only where an update is validated afterwards
+  std::optional<GroupId> replica;  ///< all ranks of a pipeline stage; only where updates are validated afterwards
 };
 
 /// Activations of one layer that backward reads. Kept from forward to backward of a microbatch, or, under full
@@ -42,31 +42,32 @@ struct LayerBuffers {
   BufferId mlp_mask;
 };
 
-struct Stage {
+/// What the stages of a Program have in common.
+struct StageInputs {
   const ModelSpec& model;
   const TrainingSpec& training;
   const PlanSpec& plan;
   const Implementation& implementation;
   const Shapes& shapes;
   PlanGroups groups;
+  bool splits_backward = false;  ///< the schedule has blocks of weight gradients
+};
+
+struct Stage : StageInputs {
   Role& role;
   StageParameters& parameters;
-  std::map<int, LayerBuffers> layers;               ///< by global layer index
-  BufferId head_input, head_normed, probabilities;  ///< last virtual stage only
+  std::map<int, LayerBuffers> layers = {};                         ///< by global layer index
+  BufferId head_input = {}, head_normed = {}, probabilities = {};  ///< last virtual stage only
 
-  bool splits_backward = false;  ///< the schedule has blocks of weight gradients
   /// Where a chunk and the next one share this stage: what one hands to the other, activation and gradient.
   std::optional<BufferId> handed_activation = std::nullopt, handed_gradient = std::nullopt;
 
-  std::optional<BufferId> column_gathers = std::nullopt,
-                          row_gathers =
-                              std::nullopt;  ///< gathered sequences that survive the step, if the stack has them
+  /// Gathered sequences that survive the step, if the stack has them.
+  std::optional<BufferId> column_gathers = std::nullopt, row_gathers = std::nullopt;
 
   bool tensor_parallel() const { return plan.tensor > 1; }
   bool gathers_sequence() const { return plan.sequence_parallel && tensor_parallel(); }
   int replicas() const { return plan.replicas(); }
-  /// There are several sets of shards.
-  bool replicates_shards() const { return plan.shards() > 1 && plan.shards() < plan.replicas(); }
   /// The format in which weights are gathered.
   hw_models::DType gathered() const {
     const bool wide = shapes.activation == hw_models::DType::kFp32;
@@ -83,7 +84,7 @@ struct Stage {
     return model.gated_mlp && !implementation.fused_elementwise && !implementation.fused_gate;
   }
   /// Every stage goes on with the norm of the gradients of the stages before it and checks the rest later.
-  bool validates_afterwards() const { return splits_backward && implementation.validates_afterwards(); }
+  bool validates_afterwards() const { return groups.replica.has_value(); }
   Recompute recompute_of(int layer) const;  ///< what the stack makes of the plan's word
 };
 

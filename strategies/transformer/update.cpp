@@ -34,9 +34,7 @@ class UpdateWriter {
 
  private:
   hw_models::DType gradient_dtype() const { return stage_.parameters.held_gradient(); }
-  std::int64_t gradient_bytes(std::int64_t elements) const {
-    return elements * static_cast<std::int64_t>(hw_models::info(gradient_dtype()).bytes);
-  }
+  std::int64_t gradient_bytes(std::int64_t elements) const { return storage_bytes(elements, gradient_dtype()); }
 
   void all_reduce(GroupId group, std::int64_t bytes, Lane lane, const char* label,
                   const BlockWriter::Buffers& gradients) {
@@ -136,7 +134,7 @@ class UpdateWriter {
                              "reduce-gradient-norm", {norm}, {norm})};
     }
     w_.host(HostReason::kGradientNorm, known);
-    const std::int64_t bytes = elements * static_cast<std::int64_t>(hw_models::info(final_dtype()).bytes);
+    const std::int64_t bytes = storage_bytes(elements, final_dtype());
     BlockWriter::Buffers reads = gradients;
     reads.push_back(norm);
     w_.compute(hw_models::Elementwise{hw_models::ElementwiseKind::kScale, elements, bytes, bytes, false}, "clip",
@@ -147,7 +145,7 @@ class UpdateWriter {
   /// The squares of this stage, and of those before it as far as they tell, on to the next one.
   OperationId chain_norm(BufferId norm, OperationId known) {
     if (stage_.plan.ranks() > stage_.plan.pipeline) {
-      known = w_.collective(CollectiveKind::kAllReduce, stage_.groups.replica, 8, hw_models::DType::kFp32, Lane::kData,
+      known = w_.collective(CollectiveKind::kAllReduce, *stage_.groups.replica, 8, hw_models::DType::kFp32, Lane::kData,
                             "reduce-gradient-norm", {norm}, {norm});
       w_.wait_for(known);
     }
@@ -172,14 +170,11 @@ class UpdateWriter {
   /// Of the weights that a master copy is rounded to, for each.
   double copied_bytes() const {
     const auto wide = static_cast<double>(stage_.shapes.activation_bytes);
-    if (stage_.plan.shards_weights()) return wide;
-    std::int64_t alone = 0;
-    for (const Parameter& parameter : stage_.parameters.all()) {
-      if (stage_.parameters.narrow_alone(parameter)) alone += parameter.elements;
-    }
+    const NarrowFormat& narrow = stage_.shapes.narrow;
+    const std::int64_t alone = narrow.use.weights == NarrowWeights::kAlone ? stage_.parameters.narrow_elements() : 0;
     if (alone == 0) return wide;
     const double share = static_cast<double>(alone) / static_cast<double>(stage_.parameters.elements());
-    return wide - share * (wide - hw_models::info(stage_.shapes.narrow.dtype).bytes);
+    return wide - share * (wide - hw_models::info(narrow.dtype).bytes);
   }
 
   /// The narrow copies that outlive the step, of all weights of the rank: where weights are gathered the first forward

@@ -11,10 +11,6 @@ using hw_models::ElementwiseKind;
 
 constexpr int kRoot = -1;
 
-std::int64_t bytes_of(std::int64_t elements, hw_models::DType dtype) {
-  return static_cast<std::int64_t>(static_cast<double>(elements) * hw_models::info(dtype).bytes);
-}
-
 }  // namespace
 
 WeightWindow::WeightWindow(BlockWriter& writer, const Stage& stage, std::vector<int> layers, int chunk,
@@ -64,7 +60,7 @@ std::optional<WeightWindow::Gathered> WeightWindow::gather(int layer) {
   const bool casts = stage_.parameters.weight_shard() != dtype && stage_.implementation.fp32_shards;
   if (casts) {
     const BufferId cast = writer_.temporary("cast-shards", piece_bytes);
-    writer_.compute(Elementwise{ElementwiseKind::kCast, piece, bytes_of(piece, stage_.parameters.weight_shard()),
+    writer_.compute(Elementwise{ElementwiseKind::kCast, piece, storage_bytes(piece, stage_.parameters.weight_shard()),
                                 piece_bytes, false},
                     "cast-shards", std::move(shards), {cast});
     shards = {cast};
