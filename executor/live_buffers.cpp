@@ -76,8 +76,7 @@ LiveBuffers::Operands LiveBuffers::issue(const Operation& operation, int microba
   Operands operands;
   for (const BufferId buffer : operation.allocates) {
     const Buffer& allocated = role_.buffers[buffer.value];
-    const bool gradient = allocated.holds == Holds::kGradients && !allocated.slice.parameter.empty();
-    auto handle = std::make_shared<Instance>(size_of(allocated), gradient);
+    auto handle = std::make_shared<Instance>(size_of(allocated), allocated.is_parameter_gradient());
     if (!alive_.emplace(key_of(buffer, microbatch), handle).second) {
       throw std::logic_error("operation '" + operation.origin.label + "' allocates buffer '" +
                              role_.buffers[buffer.value].name + "', which is alive");

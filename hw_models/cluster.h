@@ -2,7 +2,9 @@
 // Boost.Graph is seen by cluster.cpp only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,6 +92,13 @@ struct ClusterSpec {
 ClusterSpec mixed_cluster(std::vector<NodePool> pools, FabricSpec fabric);
 /// The first pool of a mixed cluster whose GPUs are of the kind of `pool`'s.
 std::size_t first_of_kind(const ClusterSpec& cluster, std::size_t pool);
+/// The least that any node has: `figure` is a member of NodeSpec or a function of it.
+template <class Figure>
+int least_of_nodes(const ClusterSpec& cluster, const Figure& figure) {
+  int least = std::invoke(figure, cluster.node);
+  for (const NodePool& pool : cluster.pools) least = std::min(least, std::invoke(figure, pool.node));
+  return least;
+}
 /// nullopt where nodes differ in it.
 std::optional<int> gpus_of_every_node(const ClusterSpec& cluster);
 

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "hw_models/gpu.h"
 #include "strategies/implementation.h"

@@ -71,16 +71,21 @@ bool lie_together(std::span<const Floats> sorted) {
   return true;
 }
 
-std::span<std::byte> before_all_reduce(const Call& call) {
-  const std::vector<Floats> parts = by_address(call.writes);
-  require(call, total(parts));
-  if (lie_together(parts)) return bytes_in({parts.front().data(), total(parts)});
-  const Floats all = call.state.staging(total(parts));
+/// all = the parts one after the other
+void join(std::span<const Floats> parts, Floats all) {
   std::size_t used = 0;
   for (const Floats part : parts) {
     copy(part, all.subspan(used));
     used += part.size();
   }
+}
+
+std::span<std::byte> before_all_reduce(const Call& call) {
+  const std::vector<Floats> parts = by_address(call.writes);
+  require(call, total(parts));
+  if (lie_together(parts)) return bytes_in({parts.front().data(), total(parts)});
+  const Floats all = call.state.staging(total(parts));
+  join(parts, all);
   return bytes_in(all);
 }
 
@@ -174,58 +179,77 @@ void after_scatter(const Call& call, std::span<std::byte> data) {
 
 // ---- ZeRO: pieces of parameters -------------------------------------------------------------------------------
 
-/// Member j's block holds its piece of every parameter, each padded to equal size.
-Floats lay_pieces(const Call& call, int first, int last) {
-  const Pieces& pieces = call.state.pieces;
-  std::size_t block = 0;
-  for (const Floats part : call.reads) block += pieces.padded_size(part.size());
-  require(call, block * static_cast<std::size_t>(pieces.count));
-  const Floats all = call.state.staging(block * static_cast<std::size_t>(pieces.count));
-  for (int j = first; j < last; ++j) {
-    std::size_t at = block * static_cast<std::size_t>(j);
-    for (const Floats part : call.reads) {
-      const Pieces::Range range = pieces.piece(part.size(), j);
-      const std::size_t padded = pieces.padded_size(part.size());
-      copy(part.subspan(range.begin, range.size()), all.subspan(at));
-      std::ranges::fill(all.subspan(at + range.size(), padded - range.size()), 0.0F);
-      at += padded;
-    }
-  }
-  return all;
+std::size_t padded_total(const Pieces& pieces, std::span<const Floats> parts) {
+  std::size_t sum = 0;
+  for (const Floats part : parts) sum += pieces.padded_size(part.size());
+  return sum;
 }
 
-void take_pieces(const Call& call, std::span<const Floats> parts, Floats all, int first, int last) {
-  const Pieces& pieces = call.state.pieces;
-  const std::size_t block = all.size() / static_cast<std::size_t>(pieces.count);
-  for (int j = first; j < last; ++j) {
-    std::size_t at = block * static_cast<std::size_t>(j);
-    for (const Floats part : parts) {
-      const Pieces::Range range = pieces.piece(part.size(), j);
-      copy(all.subspan(at, range.size()), part.subspan(range.begin, range.size()));
-      at += pieces.padded_size(part.size());
-    }
+/// block = member j's piece of every part, each padded to equal size
+void lay_pieces(const Pieces& pieces, std::span<const Floats> parts, int j, Floats block) {
+  std::size_t at = 0;
+  for (const Floats part : parts) {
+    const Pieces::Range range = pieces.piece(part.size(), j);
+    const std::size_t padded = pieces.padded_size(part.size());
+    copy(part.subspan(range.begin, range.size()), block.subspan(at));
+    std::ranges::fill(block.subspan(at + range.size(), padded - range.size()), 0.0F);
+    at += padded;
   }
+}
+
+/// The reverse.
+void take_pieces(const Pieces& pieces, std::span<const Floats> parts, int j, Floats block) {
+  std::size_t at = 0;
+  for (const Floats part : parts) {
+    const Pieces::Range range = pieces.piece(part.size(), j);
+    copy(block.subspan(at, range.size()), part.subspan(range.begin, range.size()));
+    at += pieces.padded_size(part.size());
+  }
+}
+
+/// Of `all`, the members' blocks one after the other.
+Floats block_of(const Pieces& pieces, Floats all, int j) {
+  const std::size_t block = all.size() / static_cast<std::size_t>(pieces.count);
+  return all.subspan(block * static_cast<std::size_t>(j), block);
+}
+Floats own_block(const Call& call, Floats all) { return block_of(call.state.pieces, all, call.state.pieces.own); }
+
+/// Room for the blocks of all members, `block` elements each.
+Floats staged_blocks(const Call& call, std::size_t block) {
+  const std::size_t all = block * static_cast<std::size_t>(call.state.pieces.count);
+  require(call, all);
+  return call.state.staging(all);
+}
+
+void take_all_pieces(const Call& call, std::span<const Floats> parts, Floats all) {
+  const Pieces& pieces = call.state.pieces;
+  for (int j = 0; j < pieces.count; ++j) take_pieces(pieces, parts, j, block_of(pieces, all, j));
 }
 
 bool fits_sharded_reduce(const Operation& operation) {
   return is_kind(operation, CollectiveKind::kReduceScatter) && in_place(operation);
 }
 std::span<std::byte> before_sharded_reduce(const Call& call) {
-  return bytes_in(lay_pieces(call, 0, call.state.pieces.count));
+  const Pieces& pieces = call.state.pieces;
+  const Floats all = staged_blocks(call, padded_total(pieces, call.reads));
+  for (int j = 0; j < pieces.count; ++j) lay_pieces(pieces, call.reads, j, block_of(pieces, all, j));
+  return bytes_in(all);
 }
 void after_sharded_reduce(const Call& call, std::span<std::byte> data) {
-  take_pieces(call, call.reads, floats_in(data), call.state.pieces.own, call.state.pieces.own + 1);
+  take_pieces(call.state.pieces, call.reads, call.state.pieces.own, own_block(call, floats_in(data)));
 }
 
 bool fits_parameter_gather(const Operation& operation) {
   return is_kind(operation, CollectiveKind::kAllGather) && in_place(operation);
 }
 std::span<std::byte> before_parameter_gather(const Call& call) {
-  return bytes_in(lay_pieces(call, call.state.pieces.own, call.state.pieces.own + 1));
+  const Floats all = staged_blocks(call, padded_total(call.state.pieces, call.reads));
+  lay_pieces(call.state.pieces, call.reads, call.state.pieces.own, own_block(call, all));
+  return bytes_in(all);
 }
 /// In place; what else it writes are copies that only the memory model asks for.
 void after_parameter_gather(const Call& call, std::span<std::byte> data) {
-  take_pieces(call, call.reads, floats_in(data), 0, call.state.pieces.count);
+  take_all_pieces(call, call.reads, floats_in(data));
 }
 
 // ---- ZeRO 2 and 3: pieces in buffers of their own -------------------------------------------------------------
@@ -240,11 +264,6 @@ void add_to(std::span<const Floats> shards, Floats block) {
     for (std::size_t i = 0; i < shard.size(); ++i) shard[i] += block[at + i];
     at += shard.size();
   }
-}
-
-Floats own_block(const Call& call, Floats all) {
-  const std::size_t block = all.size() / static_cast<std::size_t>(call.state.pieces.count);
-  return all.subspan(block * static_cast<std::size_t>(call.state.pieces.own), block);
 }
 
 bool fits_sharding(const Operation& operation) {
@@ -267,10 +286,6 @@ bool fits_replicated_sharding(const Operation& operation) {
   return is_labelled(operation, CollectiveKind::kAllReduce, "shard-gradients");
 }
 /// {pieces, one after the other} -> {the same pieces}, to which their sum is added
-std::span<std::byte> before_replicated_sharding(const Call& call) {
-  require(call, call.reads[0].size());
-  return bytes_in(call.reads[0]);
-}
 void after_replicated_sharding(const Call& call, std::span<std::byte> data) { add_to(call.writes, floats_in(data)); }
 
 bool fits_piece_reduce(const Operation& operation) {
@@ -279,26 +294,14 @@ bool fits_piece_reduce(const Operation& operation) {
 /// This member's pieces of {gradients}, in place
 std::span<std::byte> before_piece_reduce(const Call& call) {
   const Pieces& pieces = call.state.pieces;
-  const Floats block = call.state.staging(floats_of(call));
-  std::ranges::fill(block, 0.0F);
-  std::size_t at = 0;
-  for (const Floats part : call.reads) {
-    const Pieces::Range own = pieces.own_piece(part.size());
-    copy(part.subspan(own.begin, own.size()), block.subspan(at));
-    at += pieces.padded_size(part.size());
-  }
-  require(call, at);
+  const std::size_t size = padded_total(pieces, call.reads);
+  require(call, size);
+  const Floats block = call.state.staging(size);
+  lay_pieces(pieces, call.reads, pieces.own, block);
   return bytes_in(block);
 }
 void after_piece_reduce(const Call& call, std::span<std::byte> data) {
-  const Pieces& pieces = call.state.pieces;
-  const Floats block = floats_in(data);
-  std::size_t at = 0;
-  for (const Floats part : call.writes) {
-    const Pieces::Range own = pieces.own_piece(part.size());
-    copy(block.subspan(at, own.size()), part.subspan(own.begin, own.size()));
-    at += pieces.padded_size(part.size());
-  }
+  take_pieces(call.state.pieces, call.writes, call.state.pieces.own, floats_in(data));
 }
 
 bool fits_weight_gather(const Operation& operation) {
@@ -306,18 +309,12 @@ bool fits_weight_gather(const Operation& operation) {
 }
 /// {this member's pieces} -> {weights}
 std::span<std::byte> before_weight_gather(const Call& call) {
-  const std::size_t block = total(call.reads);
-  require(call, block * static_cast<std::size_t>(call.state.pieces.count));
-  const Floats all = call.state.staging(block * static_cast<std::size_t>(call.state.pieces.count));
-  std::size_t at = block * static_cast<std::size_t>(call.state.pieces.own);
-  for (const Floats shard : call.reads) {
-    copy(shard, all.subspan(at));
-    at += shard.size();
-  }
+  const Floats all = staged_blocks(call, total(call.reads));
+  join(call.reads, own_block(call, all));
   return bytes_in(all);
 }
 void after_weight_gather(const Call& call, std::span<std::byte> data) {
-  take_pieces(call, call.writes, floats_in(data), 0, call.state.pieces.count);
+  take_all_pieces(call, call.writes, floats_in(data));
 }
 
 constexpr std::array<CollectiveBinding, 14> kBindings{{
@@ -325,7 +322,7 @@ constexpr std::array<CollectiveBinding, 14> kBindings{{
     {"all-reduce", "loss-target", fits_loss<'t'>, before_target, after_target},
     {"all-reduce", "loss-sum", fits_loss<'s'>, before_sum, after_sum},
     {"all-reduce", "reduce-gradient-norm", fits_norm, before_norm, after_norm, Element::kFloat64},
-    {"all-reduce", "shard-gradients", fits_replicated_sharding, before_replicated_sharding, after_replicated_sharding},
+    {"all-reduce", "shard-gradients", fits_replicated_sharding, before_scatter, after_replicated_sharding},
     {"all-reduce", "reduce-pieces", fits_piece_reduce, before_piece_reduce, after_piece_reduce},
     {"all-reduce", "", fits_all_reduce, before_all_reduce, after_all_reduce},
     {"all-gather", "gather-weights", fits_weight_gather, before_weight_gather, after_weight_gather},

@@ -84,8 +84,9 @@ RankState::RankState(const Program& the_program, Rank rank, const RunSettings& t
       pieces(find_pieces(the_program, role, rank)),
       sequence(the_program.tokens_per_step / the_program.samples_per_step) {
   for (const strategies::Buffer& buffer : role.buffers) {
-    const bool gradient = buffer.holds == strategies::Holds::kGradients && !buffer.slice.parameter.empty();
-    counts_in_norm_.push_back(gradient && cpu::counts_in_norm(program, role, place, pieces, buffer.slice) ? 1 : 0);
+    const bool counts =
+        buffer.is_parameter_gradient() && cpu::counts_in_norm(program, role, place, pieces, buffer.slice);
+    counts_in_norm_.push_back(counts ? 1 : 0);
   }
 }
 

@@ -13,7 +13,6 @@
 
 namespace {
 
-constexpr int kBadInput = 2;
 constexpr int kInternalError = 3;
 
 std::string usage() {
@@ -29,7 +28,7 @@ std::string usage() {
 int run(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     fmt::print(stderr, "{}", usage());
-    return kBadInput;
+    return scenarios::kBadInput;
   }
   const std::string& word = arguments.front();
   if (word == "--help" || word == "-h" || word == "help") {
@@ -57,7 +56,7 @@ int main(int argc, char** argv) {
     return run({argv + 1, argv + argc});
   } catch (const scenarios::InputError& error) {
     fmt::print(stderr, "{}", error.what());
-    return kBadInput;
+    return scenarios::kBadInput;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: out of memory: the scenario is too large for this machine\n");
     return kInternalError;

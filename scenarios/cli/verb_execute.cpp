@@ -65,7 +65,7 @@ int run_execute(const std::vector<std::string>& arguments) {
   add_overrides(given);
   return run_seated("execute", given, [&](JoinedRank* rank) {
     const Scenario scenario = load(given);
-    if (rank == nullptr || rank->answers()) check_outputs(given);
+    if (answers(rank)) check_outputs(given);
     const bool records = given.given.count("records-out") > 0;
     const auto execution = execute_seated(scenario, "execute", arguments, given.quiet, records, rank);
     if (!execution) return 0;

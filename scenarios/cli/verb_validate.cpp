@@ -58,7 +58,7 @@ std::optional<Validation> run_and_compare(const Scenario& scenario, const Scenar
                                           const std::vector<std::string>& arguments, double tolerance,
                                           JoinedRank* rank) {
   std::optional<Prediction> prediction;
-  if (rank == nullptr || rank->answers()) prediction = predict_ranks(scenario);
+  if (answers(rank)) prediction = predict_ranks(scenario);
   const auto execution = execute_seated(scenario, "validate", arguments, given.quiet, true, rank);
   if (!execution) return std::nullopt;
   if (execution->fingerprint != prediction->fingerprint) {
@@ -107,7 +107,7 @@ int run_validate(const std::vector<std::string>& arguments) {
   }
   return run_seated("validate", given, [&](JoinedRank* rank) {
     const Scenario scenario = load(given);
-    if (rank == nullptr || rank->answers()) check_outputs();
+    if (answers(rank)) check_outputs();
     const auto validation = run_and_compare(scenario, given, arguments, tolerance, rank);
     return validation ? tell(scenario, given, *validation) : 0;
   });

@@ -13,12 +13,6 @@ using hw_models::ClusterSpec;
 using hw_models::GroupLayout;
 using hw_models::NcclEstimate;
 
-int smallest_node(const ClusterSpec& spec) {
-  int gpus = spec.node.gpus;
-  for (const hw_models::NodePool& pool : spec.pools) gpus = std::min(gpus, pool.node.gpus);
-  return gpus;
-}
-
 GroupLayout layout_of(const ClusterSpec& spec, int gpus) {
   const hw_models::Cluster cluster(spec);
   const bool all = gpus == spec.gpus();
@@ -31,10 +25,11 @@ GroupLayout layout_of(const ClusterSpec& spec, int gpus) {
 }
 
 void check_gpus(const ClusterSpec& spec, int gpus) {
-  const bool spread = gpus >= 1 && gpus % spec.nodes == 0 && gpus / spec.nodes <= smallest_node(spec);
+  const bool spread = gpus >= 1 && gpus % spec.nodes == 0 &&
+                      gpus / spec.nodes <= hw_models::least_of_nodes(spec, &hw_models::NodeSpec::gpus);
   if (spread || gpus == spec.gpus()) return;
-  throw std::invalid_argument(
-      fmt::format("gpus: {} GPUs cannot be spread evenly over {} nodes of {}", gpus, spec.nodes, smallest_node(spec)));
+  throw std::invalid_argument(fmt::format("gpus: {} GPUs cannot be spread evenly over {} nodes of {}", gpus, spec.nodes,
+                                          hw_models::least_of_nodes(spec, &hw_models::NodeSpec::gpus)));
 }
 
 }  // namespace

@@ -136,7 +136,6 @@ std::optional<Execution> execute(const Scenario& scenario, const ExecutionChoice
   check_backend(scenario, execution.program);
   check_ranks(scenario, execution.program, choice.rank);
   const executor::Corpus corpus(corpus_bytes(scenario), scenario.training.sequence_length, scenario.execute.run.seed);
-  execution.fingerprint = strategies::fingerprint(execution.program);
   if (choice.rank != nullptr) {
     choice.rank->agree();
     std::optional<executor::RunResult> result = train_rank(scenario, execution.program, corpus, choice);
@@ -145,6 +144,7 @@ std::optional<Execution> execute(const Scenario& scenario, const ExecutionChoice
   } else {
     execution.result = supervise_ranks(execution.program, choice);
   }
+  execution.fingerprint = strategies::fingerprint(execution.program);
   execution.oversubscribed = std::ranges::any_of(execution.result.ranks, &executor::RankSummary::crowded);
   execution.step_s = median_seconds(execution.result.steps);
   execution.tokens_per_s = static_cast<double>(execution.program.tokens_per_step) / execution.step_s;

@@ -12,7 +12,6 @@
 namespace scenarios {
 namespace {
 
-constexpr int kBadInput = 2;
 constexpr std::chrono::minutes kPatience{1};  // for all ranks to meet
 constexpr std::chrono::minutes kDeadline{5};  // for a byte to move: more than any computation takes
 

@@ -35,6 +35,9 @@ class JoinedRank {
   bool agreed_ = false;
 };
 
+/// Whether this process tells the user the result; without `rank` it is none of the ranks but their supervisor.
+inline bool answers(const JoinedRank* rank) { return rank == nullptr || rank->answers(); }
+
 /// Joins the run and does this rank's part of it. Returns the exit code, the part's or that of a failure, which the
 /// user or the supervisor learns of: 2 on all ranks when one finds fault with its input (InputError), 1 for anything
 /// else.

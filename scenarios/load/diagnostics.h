@@ -56,7 +56,9 @@ class Diagnostics {
   std::vector<Finding> findings_;
 };
 
-/// Bad input: what() is the whole printed text. Exit code 2.
+inline constexpr int kBadInput = 2;  ///< exit code
+
+/// Bad input: what() is the whole printed text.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

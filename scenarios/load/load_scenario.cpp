@@ -203,10 +203,9 @@ Place place_of(const Value& root, std::string_view path) {
   Value value = root;
   while (!path.empty()) {
     const std::size_t dot = path.find('.');
-    const std::vector<Value::Entry> entries = value.entries();
-    const auto entry = std::ranges::find(entries, path.substr(0, dot), &Value::Entry::key);
-    if (entry == entries.end()) break;
-    value = entry->value;
+    const std::optional<Value> inner = entry_of(value, path.substr(0, dot));
+    if (!inner) break;
+    value = *inner;
     path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
   }
   return value.place();

@@ -73,7 +73,7 @@ constexpr Switch kSwitches[] = {
     {"post_validation", &Implementation::post_validation},
 };
 
-/// Changes what the base has of the recipe, or adds it.
+/// Adds the recipe, if the map has it.
 void read_recipe(MapReader& reader, const strategies::ScalingRecipe& recipe, strategies::LowPrecision& stack) {
   const std::optional<Value> value = reader.value(recipe.name);
   if (!value) return;

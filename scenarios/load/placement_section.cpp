@@ -19,13 +19,6 @@ std::string rule_names() {
   return names;
 }
 
-/// That a seat on any of the nodes can have.
-int nics_of_every_node(const hw_models::ClusterSpec& cluster) {
-  int nics = cluster.node.nics;
-  for (const hw_models::NodePool& pool : cluster.pools) nics = std::min(nics, pool.node.nics);
-  return nics;
-}
-
 }  // namespace
 
 std::optional<PlacementSection> read_placement(const Value& value, Reading& reading) {
@@ -62,7 +55,7 @@ std::optional<strategies::PlacementChoice> complete_placement(const PlacementSec
                                {.ranks = ranks,
                                 .hosts = cluster.nodes,
                                 .gpus_per_host = cluster.node.gpus,
-                                .nics_per_host = nics_of_every_node(cluster)});
+                                .nics_per_host = hw_models::least_of_nodes(cluster, &hw_models::NodeSpec::nics)});
     return choice;
   } catch (const InputError& defect) {
     reading.other_files += defect.what();

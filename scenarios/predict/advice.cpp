@@ -26,9 +26,7 @@ struct Loss {
 bool replicated(const Scenario& s) { return s.plan.data > 1 && s.plan.zero == 0; }
 bool several_nodes(const Scenario& s) { return s.cluster.nodes > 1; }
 bool tensor_leaves_domain(const Scenario& s) {
-  int domain = s.cluster.node.scale_up_domain;
-  for (const hw_models::NodePool& pool : s.cluster.pools) domain = std::min(domain, pool.node.scale_up_domain);
-  return s.plan.tensor > domain;
+  return s.plan.tensor > hw_models::least_of_nodes(s.cluster, &hw_models::NodeSpec::scale_up_domain);
 }
 bool no_sequence_parallelism(const Scenario& s) { return s.plan.tensor > 1 && !s.plan.sequence_parallel; }
 bool not_interleaved(const Scenario& s) { return s.plan.chunks == 1; }

@@ -24,6 +24,10 @@ std::vector<std::size_t> gpu_kinds(const hw_models::ClusterSpec& cluster) {
   return kinds;
 }
 
+std::size_t kind_of(const hw_models::Cluster& cluster, int gpu) {
+  return hw_models::first_of_kind(cluster.spec(), static_cast<std::size_t>(cluster.pool_of(gpu)));
+}
+
 std::string kind_name(const hw_models::ClusterSpec& cluster, std::size_t pool) {
   const std::string& gpu = cluster.pools[pool].gpu.name;
   const auto same_name = [&](std::size_t kind) { return cluster.pools[kind].gpu.name == gpu; };
@@ -39,8 +43,7 @@ std::vector<GpuKindStep> gpu_kind_steps(const PlacedJob& job, const sim::StepRes
   for (std::size_t i = 0; i < result.classes.size() && cluster.mixed(); ++i) {
     const sim::RankClass& each = result.classes.all[i];
     const int gpu = job.placement.gpu[static_cast<std::size_t>(each.representative.value)];
-    const std::size_t first = hw_models::first_of_kind(cluster, static_cast<std::size_t>(job.cluster.pool_of(gpu)));
-    GpuKindStep& kind = *std::ranges::find(kinds, first, &GpuKindStep::pool);
+    GpuKindStep& kind = *std::ranges::find(kinds, kind_of(job.cluster, gpu), &GpuKindStep::pool);
     const sim::Breakdown& breakdown = result.of_class[i].breakdown;
     const double steps = static_cast<double>(each.ranks) / static_cast<double>(result.step_ns);
     kind.ranks += static_cast<int>(each.ranks);

@@ -13,6 +13,8 @@ namespace scenarios {
 
 /// First pools of the kinds of GPU, in order of the nodes; empty where all nodes are alike.
 std::vector<std::size_t> gpu_kinds(const hw_models::ClusterSpec& cluster);
+/// The one of them that a GPU belongs to.
+std::size_t kind_of(const hw_models::Cluster& cluster, int gpu);
 /// Name of the GPU of a pool; with its node's where another kind has the same name.
 std::string kind_name(const hw_models::ClusterSpec& cluster, std::size_t pool);
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "scenarios/predict/prediction.h"
@@ -61,8 +60,7 @@ std::vector<Host> hosts_of(const Scenario& scenario, const strategies::Program& 
   }
   const PlacedJob job = place_job(scenario, program);
   for (std::size_t rank = 0; rank < program.role_of_rank.size(); ++rank) {
-    const auto pool = static_cast<std::size_t>(job.cluster.pool_of(job.placement.gpu[rank]));
-    const auto kind = std::ranges::find(kinds, hw_models::first_of_kind(cluster, pool)) - kinds.begin();
+    const auto kind = std::ranges::find(kinds, kind_of(job.cluster, job.placement.gpu[rank])) - kinds.begin();
     hosts[static_cast<std::size_t>(kind)].roles.insert(program.role_of_rank[rank]);
   }
   return hosts;
@@ -74,9 +72,12 @@ class HostedStages {
   HostedStages(const strategies::Program& program, const hw_models::SoftwareSpec& software, std::int64_t overhead)
       : program_(program), software_(software), overhead_(overhead), roles_(sim::replay_memory(program)) {}
 
-  using Stages = std::map<std::size_t, StageMemory>;  ///< by role
+  struct Stage {
+    std::int64_t capacity_bytes = 0;
+    StageMemory memory;
+  };
+  using Stages = std::map<std::size_t, Stage>;  ///< by role, on the smallest GPU that hosts it
 
-  /// Adds those that `stages` does not hold yet.
   GpuKindMemory on(const Host& host, Stages& stages) const {
     GpuKindMemory memory{.gpu = host.gpu, .capacity_bytes = host.capacity_bytes};
     const hw_models::Bytes limit(std::max<std::int64_t>(0, host.capacity_bytes - overhead_));
@@ -85,7 +86,8 @@ class HostedStages {
       if (stage.peak_bytes > memory.peak_bytes) memory.stage = stage.stage;
       memory.peak_bytes = std::max(memory.peak_bytes, stage.peak_bytes);
       memory.peak_allocated_bytes = std::max(memory.peak_allocated_bytes, stage.allocated_bytes);
-      stages.try_emplace(role, stage);
+      const auto [known, first] = stages.try_emplace(role, Stage{host.capacity_bytes, stage});
+      if (!first && host.capacity_bytes < known->second.capacity_bytes) known->second = {host.capacity_bytes, stage};
     }
     memory.device_bytes = memory.peak_bytes + overhead_;
     return memory;
@@ -105,14 +107,9 @@ MemoryPrediction predict_memory(const Scenario& scenario, const strategies::Prog
   MemoryPrediction memory;
   memory.overhead_bytes = software.context.value() + communicators(program) * software.communicator.value();
   const HostedStages hosted(program, software, memory.overhead_bytes);
-  const std::vector<Host> hosts = hosts_of(scenario, program);
-  std::vector<std::size_t> smallest_first(hosts.size());
-  std::iota(smallest_first.begin(), smallest_first.end(), 0);
-  std::ranges::stable_sort(smallest_first, {}, [&](std::size_t host) { return hosts[host].capacity_bytes; });
-  memory.gpu_kinds.resize(hosts.size());
   HostedStages::Stages stages;
-  for (const std::size_t host : smallest_first) memory.gpu_kinds[host] = hosted.on(hosts[host], stages);
-  for (const auto& [role, stage] : stages) memory.stages.push_back(stage);
+  for (const Host& host : hosts_of(scenario, program)) memory.gpu_kinds.push_back(hosted.on(host, stages));
+  for (const auto& [role, stage] : stages) memory.stages.push_back(stage.memory);
   const GpuKindMemory& tightest = *std::ranges::min_element(memory.gpu_kinds, {}, &GpuKindMemory::margin_bytes);
   memory.capacity_bytes = tightest.capacity_bytes;
   memory.peak_bytes = tightest.peak_bytes;

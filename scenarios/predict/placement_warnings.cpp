@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hw_models/cluster_numbering.h"
 #include "scenarios/predict/gpu_kinds.h"
@@ -67,11 +70,15 @@ class Warnings {
     const auto tensor = std::ranges::find(program_.groups, "tensor", &strategies::Group::name);
     const FamilySpread* family = find_family(families_, "tensor");
     if (tensor == program_.groups.end() || family == nullptr) return;
+    std::vector<std::string> names;  // by pool, of the GPU's kind
+    for (std::size_t pool = 0; pool < scenario_.cluster.pool_count(); ++pool) {
+      names.push_back(kind_name(scenario_.cluster, hw_models::first_of_kind(scenario_.cluster, pool)));
+    }
     int unlike = 0;
-    std::set<std::string> kinds;
+    std::set<std::string_view> kinds;
     for (const std::vector<int>& group : strategies::placed_groups(program_, *tensor, job_.placement)) {
-      std::set<std::string> own;
-      for (const int gpu : group) own.insert(kind_of(gpu));
+      std::set<std::string_view> own;
+      for (const int gpu : group) own.insert(names[static_cast<std::size_t>(job_.cluster.pool_of(gpu))]);
       if (own.size() < 2) continue;
       ++unlike;
       kinds.insert(own.begin(), own.end());
@@ -83,22 +90,8 @@ class Warnings {
         counted(unlike, *family), fmt::join(kinds, " and ")));
   }
 
-  std::string kind_of(int gpu) const {
-    const auto pool = static_cast<std::size_t>(job_.cluster.pool_of(gpu));
-    return kind_name(scenario_.cluster, hw_models::first_of_kind(scenario_.cluster, pool));
-  }
-
-  /// GPUs of the smallest domain.
-  int smallest_domain() const {
-    int domain = hw_models::domain_size(scenario_.cluster.node);
-    for (const hw_models::NodePool& pool : scenario_.cluster.pools) {
-      domain = std::min(domain, hw_models::domain_size(pool.node));
-    }
-    return domain;
-  }
-
   void tensor(const FamilySpread& family) {
-    const int domain = smallest_domain();
+    const int domain = hw_models::least_of_nodes(scenario_.cluster, hw_models::domain_size);
     std::string advice = "let rank_order begin with tp";
     if (family.ranks > domain) {
       advice = fmt::format("use tensor: {} or less", domain);

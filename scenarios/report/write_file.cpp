@@ -34,14 +34,19 @@ bool put(const std::filesystem::path& path, std::string_view content) {
   return static_cast<bool>(file);
 }
 
-/// Writes the temporary file; none is left when that fails.
-std::filesystem::path put_temporary(const std::filesystem::path& path, std::string_view content) {
-  const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
-  if (put(temporary, content)) return temporary;
+/// errno says why; the temporary file does not stay.
+[[noreturn]] void give_up(const std::filesystem::path& path, const std::filesystem::path& temporary) {
   const std::string reason = std::strerror(errno);
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
   refuse(path, reason);
+}
+
+/// Writes the temporary file; none is left when that fails.
+std::filesystem::path put_temporary(const std::filesystem::path& path, std::string_view content) {
+  const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
+  if (!put(temporary, content)) give_up(path, temporary);
+  return temporary;
 }
 
 }  // namespace
@@ -67,11 +72,7 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
     return;
   }
   const std::filesystem::path temporary = put_temporary(path, content);
-  if (std::rename(temporary.c_str(), path.c_str()) == 0) return;
-  const std::string reason = std::strerror(errno);
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  refuse(path, reason);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) give_up(path, temporary);
 }
 
 }  // namespace scenarios

@@ -90,6 +90,9 @@ struct Buffer {
   Holds holds = Holds::kActivations;
   Lifetime lifetime = Lifetime::kMicrobatch;
   TensorSlice slice;
+
+  /// Of a parameter; not a packed or scattered copy of several.
+  bool is_parameter_gradient() const { return holds == Holds::kGradients && !slice.parameter.empty(); }
   bool operator==(const Buffer&) const = default;
 };
 

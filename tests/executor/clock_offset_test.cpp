@@ -2,21 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
+#include "executor/cpu/run_rank.h"
 #include "tests/executor/communicator/forked_ranks.h"
 
 namespace executor {
 namespace {
-
-using std::chrono::nanoseconds;
-
-/// The clock that the processes of this machine share.
-std::int64_t shared_ns() {
-  return std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::int64_t offset_of(const std::vector<Outcome>& outcomes, std::size_t rank) {
   EXPECT_EQ(outcomes[rank].error, "");
@@ -25,7 +18,7 @@ std::int64_t offset_of(const std::vector<Outcome>& outcomes, std::size_t rank) {
 
 TEST(ClockOffset, OneClockHasNone) {
   const auto outcomes = run_ranks({*find_communicator_kind("local")}, 4, [](const RankSeat& seat) {
-    return std::to_string(clock_offset_ns(seat.communicator, shared_ns));
+    return std::to_string(clock_offset_ns(seat.communicator, cpu::now_ns));
   });
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) EXPECT_EQ(offset_of(outcomes, rank), 0);
 }
@@ -36,7 +29,7 @@ TEST(ClockOffset, ClocksOfOtherMachinesAreAheadOrBehind) {
   for (const std::int64_t hour : {kHour, -kHour}) {
     const auto outcomes = run_ranks({*find_communicator_kind("local"), true}, 3, [hour](const RankSeat& seat) {
       const std::int64_t ahead = seat.communicator.rank() * hour;
-      return std::to_string(clock_offset_ns(seat.communicator, [ahead] { return shared_ns() + ahead; }));
+      return std::to_string(clock_offset_ns(seat.communicator, [ahead] { return cpu::now_ns() + ahead; }));
     });
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
       const std::int64_t error = offset_of(outcomes, rank) - static_cast<std::int64_t>(rank) * hour;

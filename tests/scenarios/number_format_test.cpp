@@ -24,7 +24,9 @@ std::string refusal(const char* gpu, const char* stack, const strategies::Scalin
 TEST(NumberFormat, WhatGpuAndStackHaveIsAccepted) {
   for (const strategies::ScalingRecipe& recipe : strategies::kScalingRecipes) {
     const bool scaled_by_hardware = recipe.format != hw_models::DType::kFp8;
-    if (recipe.scaling != strategies::Scaling::kRowwise) EXPECT_EQ(refusal("gb200", "nemo", recipe), "") << recipe.name;
+    if (recipe.scaling != strategies::Scaling::kRowwise) {
+      EXPECT_EQ(refusal("gb200", "nemo", recipe), "") << recipe.name;
+    }
     EXPECT_EQ(refusal("h100-sxm-80gb", "generic", recipe).find("the h100-sxm-80gb has no ") == 0, scaled_by_hardware);
   }
 }
