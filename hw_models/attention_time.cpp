@@ -1,7 +1,7 @@
 // Attention.
 //
 // Flash (one kernel, the score matrix stays on chip):
-//   FLOPs   = 2 b h sq sk (d + dv), halved when causal; backward 2.5 x
+//   FLOPs   = 2 b h sq sk (d + dv), when causal x (sk - sq / 2) / sk: the last query sees all keys; backward 2.5 x
 //   compute = FLOPs x padding / (peak x best x share x width(d)) x (1 + SMs / blocks)
 //   blocks  = b h ceil(s / rows), padding = ceil(s / rows) rows / s;   s = sq forward, sk backward
 //   time    = ramp + max(compute, memory)
@@ -82,7 +82,7 @@ KernelCost flash_cost(const Attention& attention, const GpuSpec& gpu) {
   const Sizes sizes(attention);
   const double peak = matrix_rate(attention.dtype, gpu).value();
   double flops = 2 * sizes.square() * (sizes.width + sizes.value_width);
-  if (attention.causal) flops /= 2;
+  if (attention.causal) flops *= 1 - sizes.queries / (2 * sizes.keys);
   if (attention.backward) flops *= kBackwardFlops;
   double share = attention.backward ? kBackwardShare : kForwardShare;
   if (attention.kernel == AttentionKernel::kFlash2) {

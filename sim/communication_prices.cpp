@@ -33,6 +33,9 @@ hw_models::Operation operation_of(strategies::CollectiveKind kind) {
       return hw_models::Operation::kReduce;
     case CollectiveKind::kAllToAll:
       return hw_models::Operation::kAllToAll;
+    case CollectiveKind::kShiftNext:
+    case CollectiveKind::kShiftPrevious:
+      return hw_models::Operation::kSendReceive;
   }
   throw std::invalid_argument("unknown collective kind");
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/load/context_exchange_words.h"
 #include "scenarios/load/quantity.h"
 
 namespace scenarios {
@@ -112,6 +113,13 @@ std::string attention_text(hw_models::AttentionKernel kernel) {
   return "unfused";
 }
 
+std::string exchange_text(strategies::ContextExchange exchange) {
+  for (const auto& [word, value] : kContextExchangeWords) {
+    if (value == exchange) return word;
+  }
+  return "";
+}
+
 std::string reduction_text(strategies::ShardedReduction reduction) {
   switch (reduction) {
     case strategies::ShardedReduction::kAllReduce:
@@ -160,8 +168,10 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("gradient", "gradient", info(stack.gradient).name);
   rows.add("parameter gather", "parameter_gather", info(stack.parameter_gather).name);
   rows.add("logits", "logits", info(stack.logits).name);
+  rows.add("context exchange", "context_exchange", exchange_text(stack.context_exchange));
   rows.add("sharded reduction", "sharded_reduction", reduction_text(stack.sharded_reduction));
   rows.add("selective recompute", "selective", selective_text(stack.selective));
+  rows.add("balanced context", "balanced_context", stack.balanced_context);
   rows.add("dropout", "dropout", stack.dropout);
   rows.add("fused cross-entropy", "fused_cross_entropy", stack.fused_cross_entropy);
   rows.add("fused elementwise", "fused_elementwise", stack.fused_elementwise);

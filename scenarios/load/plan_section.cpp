@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scenarios/load/catalog_fields.h"
+#include "scenarios/load/context_exchange_words.h"
 #include "scenarios/load/sections.h"
 
 namespace scenarios {
@@ -118,6 +119,7 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
   plan.pipeline = read_degree(reader, "pipeline");
   plan.data = read_data(reader);
   plan.context = read_degree(reader, "context");
+  plan.context_exchange = reader.one_of("context_exchange", kContextExchangeWords);
   plan.expert = read_degree(reader, "expert");
   plan.micro_batch = reader.integer("micro_batch", 1, kLargestMicroBatch).value_or(1);
   plan.chunks = static_cast<int>(reader.integer("chunks", 1, kMostChunks).value_or(1));
@@ -156,6 +158,13 @@ void complete_plan(const Value& root, const hw_models::ClusterSpec& cluster, str
   }
   const std::int64_t replica = std::int64_t{plan.tensor} * plan.pipeline * plan.context;
   if (gpus % replica != 0) {
+    if (plan.context > 1 && gpus % (std::int64_t{plan.tensor} * plan.pipeline) == 0) {
+      const std::int64_t left = gpus / (std::int64_t{plan.tensor} * plan.pipeline);
+      diagnostics.error(place_of(root, "plan.context"),
+                        fmt::format("{} = {} does not divide the cluster's {} GPUs", per_replica, replica, gpus),
+                        fmt::format("use context {}", divisors_around(left, plan.context)));
+      return;
+    }
     const std::int64_t others = std::int64_t{plan.tensor} * plan.context;
     const bool pipeline = gpus % others == 0;
     diagnostics.error(place_of(root, pipeline ? "plan.pipeline" : "plan.tensor"),

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "strategies/transformer/context_attention.h"
 #include "strategies/transformer/narrow_operands.h"
 
 namespace strategies {
@@ -9,21 +10,6 @@ namespace {
 
 using hw_models::Elementwise;
 using hw_models::ElementwiseKind;
-
-hw_models::Attention attention_kernel(const Stage& stage, bool backward) {
-  const Shapes& s = stage.shapes;
-  hw_models::Attention kernel;
-  kernel.batch = s.batch;
-  kernel.heads = s.heads;
-  kernel.kv_heads = s.kv_heads;
-  kernel.query_length = kernel.key_length = s.sequence;
-  kernel.head_dim = kernel.value_dim = s.head_dim;
-  kernel.backward = backward;
-  kernel.dropout = stage.implementation.dropout;
-  kernel.kernel = stage.implementation.attention;
-  kernel.dtype = s.activation;
-  return kernel;
-}
 
 /// Batched products want heads outermost, the projections want them side by side: unfused attention copies between the
 /// two layouts. Flash kernels take both, and so do products over rows with a stride (packed_attention).
@@ -220,7 +206,23 @@ void write_weight_product(BlockWriter& writer, const Stage& stage, const Paramet
   finish_weight_product(writer, stage, weight, product, x);
 }
 
+hw_models::Attention attention_kernel(const Stage& stage, bool backward) {
+  const Shapes& s = stage.shapes;
+  hw_models::Attention kernel;
+  kernel.batch = s.batch;
+  kernel.heads = s.heads;
+  kernel.kv_heads = s.kv_heads;
+  kernel.query_length = kernel.key_length = s.sequence;
+  kernel.head_dim = kernel.value_dim = s.head_dim;
+  kernel.backward = backward;
+  kernel.dropout = stage.implementation.dropout;
+  kernel.kernel = stage.implementation.attention;
+  kernel.dtype = s.activation;
+  return kernel;
+}
+
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer) {
+  if (stage.plan.context > 1) return write_context_attention(writer, stage, layer);
   const LayerBuffers& b = stage.layers.at(layer);
   writer.compute(attention_kernel(stage, false), "attention", {b.qkv}, {b.context, b.softmax});
   write_layout_copy(writer, stage, b.context, stage.shapes.query);
@@ -229,12 +231,19 @@ void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer)
 void write_attention_recompute(BlockWriter& writer, const Stage& stage, int layer) {
   const LayerBuffers& b = stage.layers.at(layer);
   writer.at(layer, Phase::kRecompute);
-  writer.compute(attention_kernel(stage, false), "attention", {b.qkv}, {b.softmax});
+  if (stage.plan.context > 1) {
+    write_context_attention(writer, stage, layer);
+  } else {
+    writer.compute(attention_kernel(stage, false), "attention", {b.qkv}, {b.softmax});
+  }
   writer.at(layer, Phase::kBackward);
 }
 
 void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId output_gradient,
                               BufferId qkv_gradient) {
+  if (stage.plan.context > 1) {
+    return write_context_attention_backward(writer, stage, layer, output_gradient, qkv_gradient);
+  }
   const LayerBuffers& b = stage.layers.at(layer);
   write_layout_copy(writer, stage, output_gradient, stage.shapes.query);
   writer.compute(attention_kernel(stage, true), "attention-backward", {b.qkv, b.context, b.softmax, output_gradient},

@@ -64,6 +64,9 @@ BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const Gradient
 void write_weight_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                           const WeightProduct& product);
 
+/// One kernel over the tokens and heads of this rank.
+hw_models::Attention attention_kernel(const Stage& stage, bool backward);
+
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer);
 /// Selective recomputation: the softmax again; the attention output is still there.
 void write_attention_recompute(BlockWriter& writer, const Stage& stage, int layer);
