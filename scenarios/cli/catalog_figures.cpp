@@ -113,13 +113,6 @@ std::string attention_text(hw_models::AttentionKernel kernel) {
   return "unfused";
 }
 
-std::string exchange_text(strategies::ContextExchange exchange) {
-  for (const auto& [word, value] : kContextExchangeWords) {
-    if (value == exchange) return word;
-  }
-  return "";
-}
-
 std::string reduction_text(strategies::ShardedReduction reduction) {
   switch (reduction) {
     case strategies::ShardedReduction::kAllReduce:
@@ -168,7 +161,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("gradient", "gradient", info(stack.gradient).name);
   rows.add("parameter gather", "parameter_gather", info(stack.parameter_gather).name);
   rows.add("logits", "logits", info(stack.logits).name);
-  rows.add("context exchange", "context_exchange", exchange_text(stack.context_exchange));
+  rows.add("context exchange", "context_exchange", context_exchange_word(stack.context_exchange));
   rows.add("sharded reduction", "sharded_reduction", reduction_text(stack.sharded_reduction));
   rows.add("selective recompute", "selective", selective_text(stack.selective));
   rows.add("balanced context", "balanced_context", stack.balanced_context);
