@@ -55,7 +55,7 @@ plan: {tensor: 8, colour: red}
 )",
      R"(scenario.yaml:4:19: error: unknown key 'colour'
     4 | plan: {tensor: 8, colour: red}
-      |                   ^ known here: chunks, context, data, expert, layers_per_stage, micro_batch, pipeline, prefetch, rank_order, recompute, reduce_each_microbatch, reshard_after_forward, schedule, sequence_parallel, shard, tensor, zero
+      |                   ^ known here: chunks, context, context_exchange, data, expert, layers_per_stage, micro_batch, pipeline, prefetch, rank_order, recompute, reduce_each_microbatch, reshard_after_forward, schedule, sequence_parallel, shard, tensor, zero
 )"},
     {"DuplicateKey",
      R"(model: llama3-8b
