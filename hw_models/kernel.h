@@ -24,8 +24,8 @@ struct Matmul {
 /// instructions of Ampere; kUnfused: batched matmuls and softmax passes.
 enum class AttentionKernel : std::uint8_t { kFlash, kFlash2, kUnfused };
 
-/// Softmax(Q K^T / sqrt(d)) V per head. `causal` halves the FLOPs of a flash kernel; an unfused kernel computes the
-/// whole square and moves the score matrix through memory.
+/// Softmax(Q K^T / sqrt(d)) V per head. `causal` halves the FLOPs of a flash kernel, a window leaves it a band; an
+/// unfused kernel computes the whole square and moves the score matrix through memory.
 struct Attention {
   std::int64_t batch = 1;                ///< sequences
   std::int64_t heads = 1, kv_heads = 1;  ///< on this rank
@@ -36,6 +36,7 @@ struct Attention {
   bool dropout = false;   ///< unfused only: one more pass over the score matrix and its mask
   AttentionKernel kernel = AttentionKernel::kFlash;
   DType dtype = DType::kBf16;
+  std::int64_t window = 0;  ///< causal: keys that a query sees, its own and those before it; 0 = all
   bool operator==(const Attention&) const = default;
 };
 

@@ -7,10 +7,11 @@ namespace scenarios {
 namespace {
 
 /// Recomputed share of the forward: all layers (full), the attention products or every second layer (selective, as the
-/// stack means it); the LM head never.
+/// stack means it), the products out of the latents; the LM head never.
 double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& flops) {
-  const double head = 6.0 * static_cast<double>(scenario.model.hidden) * static_cast<double>(scenario.model.vocabulary);
-  const double all = (flops.dense - head + flops.attention) / 3;
+  const double heads = 6.0 * (1 + scenario.model.extra_prediction_layers) * static_cast<double>(scenario.model.hidden) *
+                       static_cast<double>(scenario.model.vocabulary);
+  const double all = (flops.dense - heads + flops.attention) / 3;
   switch (scenario.plan.recompute) {
     case strategies::Recompute::kNone:
       return 0;
@@ -19,6 +20,8 @@ double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& 
       const bool whole = scenario.software.implementation.selective == strategies::SelectiveRecompute::kAlternateLayers;
       return whole ? all * (layers / 2) / layers : flops.attention / 3;
     }
+    case strategies::Recompute::kUpProjection:
+      return strategies::latent_up_flops_per_token(scenario.model);
     case strategies::Recompute::kFull:
       return all;
   }
