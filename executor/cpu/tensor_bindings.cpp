@@ -42,7 +42,7 @@ bool fits_attention(const Operation& operation) {
   const auto* k = kernel_of<Attention>(operation);
   return k != nullptr && k->backward == backward && k->kernel == hw_models::AttentionKernel::kUnfused &&
          k->dtype == kSingle && k->causal && !k->dropout && k->query_length == k->key_length &&
-         k->head_dim == k->value_dim;
+         k->head_dim == k->value_dim && k->window == 0;
 }
 
 AttentionShape shape_of(const Attention& k) {
