@@ -24,8 +24,10 @@ struct Matmul {
 /// instructions of Ampere; kUnfused: batched matmuls and softmax passes.
 enum class AttentionKernel : std::uint8_t { kFlash, kFlash2, kUnfused };
 
-/// Softmax(Q K^T / sqrt(d)) V per head. `causal` halves the FLOPs of a flash kernel, a window leaves it a band; an
-/// unfused kernel computes the whole square and moves the score matrix through memory.
+/// Softmax(Q K^T / sqrt(d)) V per head. `causal` spares a flash kernel the keys behind a query, the last query
+/// sees all of them: half the FLOPs of a square, and a window those before
+/// it; an unfused kernel computes the whole rectangle and moves the score
+/// matrix through memory.
 struct Attention {
   std::int64_t batch = 1;                ///< sequences
   std::int64_t heads = 1, kv_heads = 1;  ///< on this rank

@@ -105,6 +105,8 @@ CollectiveEstimate Network::collective(Operation operation, Bytes bytes, const G
   const auto pool = layout.pools.empty() ? 0 : static_cast<std::size_t>(layout.pools.front().pool);
   const auto& measured = cluster_.spec().node_of_pool(pool).measured;
   if (measured && layout.nodes == 1 && layout.ranks > 1) {
+    const bool neighbours = operation == Operation::kSendReceive && !measured->send.empty() && bytes > Bytes(0);
+    if (neighbours) return {transfer_time(measured->send, bytes), "measured"};
     const std::optional<Seconds> time = collective_time(*measured, operation, bytes, layout.ranks);
     if (time) return {*time, "measured"};
   }

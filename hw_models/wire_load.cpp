@@ -40,6 +40,9 @@ OwnBytes own_bytes(Operation operation, double bytes, const GroupLayout& layout)
     const double far_peers = layout.domains > 1 ? layout.ranks - static_cast<double>(layout.ranks) / layout.domains : 0;
     return {bytes / layout.ranks * (members - 1), bytes / layout.ranks * far_peers};
   }
+  if (operation == Operation::kSendReceive) {  // the busier of two: one neighbour is far, the other one's near
+    return {members > 1 ? bytes : 0, layout.domains > 1 ? bytes : 0};
+  }
   const double volume = bytes * ring_volume(operation, layout.ranks);
   if (layout.domains < 2) return {volume, 0};
   return {volume * (members - 1) / members, volume / members};
@@ -64,9 +67,10 @@ int most_channels(const GroupLayout& layout, const ClusterSpec& cluster) {
   return fewest;
 }
 
-/// What its NICs give one member: an all-to-all's own share, or its part of the group's.
+/// What its NICs give one member: its own share for messages, or its part of the group's.
 double nic_rate(Operation operation, const PoolShare& share, int ranks_per_domain) {
-  return operation == Operation::kAllToAll ? share.inter_per_rank.value() : share.inter.value() / ranks_per_domain;
+  const bool messages = operation == Operation::kAllToAll || operation == Operation::kSendReceive;
+  return messages ? share.inter_per_rank.value() : share.inter.value() / ranks_per_domain;
 }
 
 /// Bridges that join two GPUs only are used by pairs; what is slower than a slot went by PCIe.

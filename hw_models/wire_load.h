@@ -5,6 +5,7 @@
 //   scale-up port   S V x (the hops that stay inside: all, or (r-1)/r of them between domains) / intra
 //   NIC             S V / inter: the group's NICs together carry what crosses a domain's border
 //   all-to-all      S/n x near peers / intra, S/n x far peers / inter per rank
+//   ring of messages  S / intra where a neighbour is near, S / inter per rank where one is far
 //   message         bytes / rate of each link on its way; NICs divided among the messages that cross them at once
 //   PCIe slot       what goes to a NIC; what stays inside where the scale-up is PCIe
 //

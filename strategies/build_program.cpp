@@ -13,6 +13,7 @@
 #include "strategies/pipeline/pass_costs.h"
 #include "strategies/pipeline/schedule.h"
 #include "strategies/transformer/chunk_blocks.h"
+#include "strategies/transformer/context_tiles.h"
 #include "strategies/transformer/stage.h"
 #include "strategies/transformer/update.h"
 
@@ -66,6 +67,7 @@ PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& 
   ids.tensor = add(group_over(mesh, "tensor", {"tp"}));
   ids.data = ids.shard = ids.replicate = add(group_over(mesh, "data", {"dp", "cp"}));
   ids.world = add(group_over(mesh, "world", {"tp", "cp", "dp", "pp"}));
+  if (plan.context > 1) ids.context = add(group_over(mesh, "context", {"cp"}));
   const int last = program.stage_of_virtual.back();
   const bool two_tables = model.tied_embeddings || model.extra_prediction_layers > 0;
   if (two_tables && last != program.stage_of_virtual.front()) {
@@ -379,19 +381,23 @@ Implementation for_precision(Implementation implementation, const TrainingSpec& 
   return implementation;
 }
 
-/// First the blocks of all stages, then the order of their calls: that may depend on what the blocks cost.
-void build_stages(Program& program, const StageInputs& inputs, const std::vector<int>& split, const Schedule& schedule,
-                  ScheduleShape shape) {
-  program.roles.resize(static_cast<std::size_t>(shape.stages));
+/// First the blocks of all roles, then the order of their calls: that may depend on what the blocks cost. A stage has
+/// `context_roles`, by the context coordinate.
+void build_stages(Program& program, const StageInputs& inputs, int context_roles, const std::vector<int>& split,
+                  const Schedule& schedule, ScheduleShape shape) {
+  const int roles = shape.stages * context_roles;
+  program.roles.resize(static_cast<std::size_t>(roles));
   std::deque<StageParameters> parameters;
   std::deque<Stage> stages;
   std::deque<StageBuilder> builders;
-  for (int s = 0; s < shape.stages; ++s) {
-    Role& role = program.roles[static_cast<std::size_t>(s)];
-    role.name = "stage " + std::to_string(s);
-    role.stage = s;
+  for (int r = 0; r < roles; ++r) {
+    Role& role = program.roles[static_cast<std::size_t>(r)];
+    role.stage = r / context_roles;
+    role.name = "stage " + std::to_string(role.stage);
+    if (context_roles > 1) role.name += " context " + std::to_string(r % context_roles);
     parameters.emplace_back(role, inputs.shapes, inputs.plan, inputs.implementation, inputs.training.optimizer);
     stages.push_back({inputs, role, parameters.back()});
+    stages.back().context_rank = r % context_roles;
     builders.emplace_back(program, stages.back(), split, shape.microbatches);
     builders.back().write();
   }
@@ -400,16 +406,20 @@ void build_stages(Program& program, const StageInputs& inputs, const std::vector
     for (const StageBuilder& builder : builders) builder.add_costs(shape.costs);
   }
   const Orders orders = schedule.orders(shape);
-  for (std::size_t s = 0; s < builders.size(); ++s) builders[s].arrange(orders[s]);
+  for (std::size_t r = 0; r < builders.size(); ++r) {
+    builders[r].arrange(orders[static_cast<std::size_t>(program.roles[r].stage)]);
+  }
 }
 
-void assign_roles(Program& program) {
+/// `context_roles` of every stage, by the context coordinate, or one.
+void assign_roles(Program& program, int context_roles) {
   const Mesh& mesh = program.views.front();
-  const int pipeline = mesh.find("pp");
+  const int pipeline = mesh.find("pp"), context = mesh.find("cp");
   program.role_of_rank.resize(static_cast<std::size_t>(mesh.size()));
   for (int rank = 0; rank < mesh.size(); ++rank) {
+    const int of_stage = context_roles > 1 ? mesh.coordinate({rank}, context) : 0;
     program.role_of_rank[static_cast<std::size_t>(rank)] =
-        static_cast<std::uint32_t>(mesh.coordinate({rank}, pipeline));
+        static_cast<std::uint32_t>(mesh.coordinate({rank}, pipeline) * context_roles + of_stage);
   }
 }
 
@@ -417,10 +427,11 @@ void assign_roles(Program& program) {
 
 Program build_program(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
                       const Implementation& implementation) {
-  for (const PlanFinding& finding : check_plan(model, training, plan)) {
+  for (const PlanFinding& finding : check_plan(model, training, plan, implementation)) {
     if (!finding.warning) throw std::invalid_argument(finding.path + ": " + finding.message);
   }
-  const Implementation made = for_precision(implementation, training);
+  Implementation made = for_precision(implementation, training);
+  made.context_exchange = plan.context_exchange.value_or(made.context_exchange);
   const Schedule& schedule = *find_schedule(plan.schedule);
   const ScheduleShape shape{plan.pipeline, plan.chunks,
                             static_cast<int>(training.global_batch / (plan.data * plan.micro_batch))};
@@ -434,9 +445,10 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   const PlanGroups groups = add_groups(program, model, plan, validates);
   const Shapes shapes = shapes_of(model, training, plan, made);
   const std::vector<int> split = made.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
-  build_stages(program, {model, training, plan, made, shapes, groups, schedule.splits_backward}, split, schedule,
-               shape);
-  assign_roles(program);
+  const int context_roles = context_ranks_differ(plan, made) ? plan.context : 1;
+  build_stages(program, {model, training, plan, made, shapes, groups, schedule.splits_backward}, context_roles, split,
+               schedule, shape);
+  assign_roles(program, context_roles);
   return program;
 }
 

@@ -19,7 +19,8 @@ struct PlanFinding {
 };
 
 /// Everything that makes the combination impossible or odd; errors first make build_program throw.
-std::vector<PlanFinding> check_plan(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan);
+std::vector<PlanFinding> check_plan(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
+                                    const Implementation& implementation);
 
 /// Precondition: check_plan reports no error (std::invalid_argument otherwise).
 Program build_program(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,

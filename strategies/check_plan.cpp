@@ -5,46 +5,25 @@
 #include <utility>
 
 #include "strategies/build_program.h"
+#include "strategies/check_context.h"
 #include "strategies/layer_split.h"
 #include "strategies/pipeline/schedule.h"
+#include "strategies/plan_advice.h"
 
 namespace strategies {
 namespace {
 
-/// "1, 2, 4 or 8"
-std::string listed(const std::vector<std::int64_t>& values) {
-  std::string text;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) text += i + 1 == values.size() ? " or " : ", ";
-    text += std::to_string(values[i]);
-  }
-  return text;
-}
-
-/// Up to five divisors of `value` around `near`.
-std::vector<std::int64_t> divisors_near(std::int64_t value, std::int64_t near) {
-  std::vector<std::int64_t> divisors;
-  for (std::int64_t d = 1; d * d <= value; ++d) {
-    if (value % d != 0) continue;
-    divisors.push_back(d);
-    if (d != value / d) divisors.push_back(value / d);
-  }
-  std::ranges::sort(divisors);
-  const auto above = std::ranges::lower_bound(divisors, near);
-  const auto first = above - std::min<std::ptrdiff_t>(3, above - divisors.begin());
-  const auto last = first + std::min<std::ptrdiff_t>(5, divisors.end() - first);
-  return {first, last};
-}
-
 class PlanCheck {
  public:
-  PlanCheck(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan)
-      : model_(model), training_(training), plan_(plan) {}
+  PlanCheck(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
+            const Implementation& implementation)
+      : model_(model), training_(training), plan_(plan), implementation_(implementation) {}
 
   std::vector<PlanFinding> run() {
     supported();
     tensor();
     sequence();
+    check_context(model_, training_, plan_, implementation_, findings_);
     batch();
     pipeline();
     sharding();
@@ -73,7 +52,6 @@ class PlanCheck {
       warning("model",
               "'" + model_.name + "' runs attention and MLP in parallel; they are simulated one after the other", "");
     }
-    if (plan_.context > 1) error("plan.context", "context parallelism is not supported by this version", "use 1");
     if (plan_.expert > 1) error("plan.expert", "expert parallelism is not supported by this version", "use 1");
   }
 
@@ -103,7 +81,7 @@ class PlanCheck {
     if (plan_.sequence_parallel && plan_.tensor == 1) {
       warning("plan.sequence_parallel", "sequence parallelism does nothing with 'tensor: 1'", "");
     }
-    if (plan_.sequence_parallel && training_.sequence_length % plan_.tensor != 0) {
+    if (plan_.sequence_parallel && plan_.context == 1 && training_.sequence_length % plan_.tensor != 0) {
       error("training.sequence_length",
             "sequence parallelism splits " + std::to_string(training_.sequence_length) +
                 " tokens over 'tensor: " + std::to_string(plan_.tensor) + "', which does not divide them",
@@ -297,13 +275,15 @@ class PlanCheck {
   const ModelSpec& model_;
   const TrainingSpec& training_;
   const PlanSpec& plan_;
+  const Implementation& implementation_;
   std::vector<PlanFinding> findings_;
 };
 
 }  // namespace
 
-std::vector<PlanFinding> check_plan(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan) {
-  return PlanCheck(model, training, plan).run();
+std::vector<PlanFinding> check_plan(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
+                                    const Implementation& implementation) {
+  return PlanCheck(model, training, plan, implementation).run();
 }
 
 }  // namespace strategies

@@ -6,6 +6,7 @@
 
 #include "hw_models/kernel.h"
 #include "hw_models/units.h"
+#include "strategies/context_exchange.h"
 #include "strategies/scaling_recipe.h"
 
 namespace strategies {
@@ -32,7 +33,9 @@ struct Implementation {
   hw_models::DType logits = hw_models::DType::kFp32;
   ShardedReduction sharded_reduction = ShardedReduction::kScatter;
   SelectiveRecompute selective = SelectiveRecompute::kAttention;
-  bool dropout = false;  ///< masks are kept
+  ContextExchange context_exchange = ContextExchange::kRing;
+  bool balanced_context = true;  ///< context ranks take a piece from the front of a sequence and one from its end
+  bool dropout = false;          ///< masks are kept
   bool fused_cross_entropy = true;
   bool fused_elementwise = true;  ///< bias + activation, bias + dropout + add in one pass
   bool fused_gate = false;        ///< not fused_elementwise: the product with the gate is still part of the activation

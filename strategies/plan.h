@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "strategies/context_exchange.h"
+
 namespace strategies {
 
 enum class Recompute : std::uint8_t {
@@ -34,7 +36,8 @@ struct PlanSpec {
   /// ZeRO 2 and 3: gradients are reduced into their shards in every microbatch's backward pass, else in the last one's,
   /// and whole until then. Unsaid: not in a pipeline.
   std::optional<bool> reduce_each_microbatch;
-  std::string rank_order = "tp-cp-ep-dp-pp";  ///< first varies fastest over consecutive ranks
+  std::optional<ContextExchange> context_exchange;  ///< empty = the software stack's
+  std::string rank_order = "tp-cp-ep-dp-pp";        ///< first varies fastest over consecutive ranks
 
   int ranks() const { return tensor * pipeline * data * context; }
   int replicas() const { return data * context; }  ///< of a tensor rank's weights, that see other tokens

@@ -20,6 +20,7 @@ CollectiveKind kind_of(hw_models::Operation operation) {
     case hw_models::Operation::kAllToAll:
       return CollectiveKind::kAllToAll;
     case hw_models::Operation::kAllReduce:
+    case hw_models::Operation::kSendReceive:  // measured as a message, not as a collective
       break;
   }
   return CollectiveKind::kAllReduce;

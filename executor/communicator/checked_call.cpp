@@ -36,6 +36,9 @@ bool reduces(CollectiveKind kind) {
 
 CheckedCall::CheckedCall(const CollectiveCall& given, std::size_t members)
     : blocks_(spelled_out(given.block_bytes, given.data.size(), members, given.element)), call_(given) {
+  if (given.kind == CollectiveKind::kShiftNext || given.kind == CollectiveKind::kShiftPrevious) {
+    throw std::invalid_argument("shifts are priced, not carried out");
+  }
   if (given.root < 0 || static_cast<std::size_t>(given.root) >= members) {
     throw std::invalid_argument(fmt::format("root {} of a group of {}", given.root, members));
   }

@@ -115,6 +115,9 @@ void MpiCollective::begin() {
       MPI_Ialltoallv(data, blocks_.counts.data(), blocks_.offsets.data(), type_, call.received.data(),
                      received_.counts.data(), received_.offsets.data(), type_, group_.data, &request_);
       break;
+    case CollectiveKind::kShiftNext:
+    case CollectiveKind::kShiftPrevious:
+      break;  // CheckedCall has refused it
   }
 }
 

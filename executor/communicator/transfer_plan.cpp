@@ -43,6 +43,9 @@ class Planner {
       case CollectiveKind::kAllToAll:
         all_to_all();
         break;
+      case CollectiveKind::kShiftNext:
+      case CollectiveKind::kShiftPrevious:
+        break;  // CheckedCall has refused it
     }
     return std::move(plan_);
   }

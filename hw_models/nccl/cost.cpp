@@ -18,7 +18,7 @@ bool gathers(Operation operation) {
 bool offered_for(Operation operation, NcclAlgorithm algorithm) {
   switch (algorithm) {
     case NcclAlgorithm::kRing:
-      return operation != Operation::kAllToAll;
+      return operation != Operation::kAllToAll && operation != Operation::kSendReceive;
     case NcclAlgorithm::kNvls:
     case NcclAlgorithm::kCollNetDirect:
       return operation == Operation::kAllReduce || gathers(operation);

@@ -137,6 +137,8 @@ NcclEstimate nccl_estimate(Operation operation, Bytes bytes, const NcclGroup& gr
   NcclEstimate estimate;
   if (operation == Operation::kAllToAll) {
     estimate = all_to_all(amount, group);
+  } else if (operation == Operation::kSendReceive) {
+    estimate = nccl_send_receive(bytes, group);
   } else {
     std::optional<NcclCost> cost = nccl_choose(operation, amount, group, choice);
     if (!cost) cost = nccl_choose(operation, amount, group);

@@ -117,6 +117,7 @@ bool sizes_are_believable(const MeasuredRun& run) {
                                                          {run.data, kMostRanks},
                                                          {run.tensor, kMostRanks},
                                                          {run.pipeline, kMostRanks},
+                                                         {run.context, kMostRanks},
                                                          {run.chunks, kMostChunks},
                                                          {*run.micro_batch, kLargestMicroBatch},
                                                          {run.global_batch, kLargestBatch}},
@@ -137,7 +138,6 @@ std::optional<NumberFormat> format_of(std::string_view word) {
 /// Everything about the run alone that this version does not model.
 std::optional<std::string> unsupported(const MeasuredRun& run) {
   if (run.experts > 0) return "mixture of experts";
-  if (run.context > 1) return "context parallelism";
   if (run.expert > 1) return "expert parallelism";
   if (!run.zero) return "sharding unknown";
   if (*run.zero > 3) return fmt::format("ZeRO {}", *run.zero);
@@ -207,6 +207,7 @@ strategies::PlanSpec plan_of(const MeasuredRun& run) {
   plan.tensor = static_cast<int>(run.tensor);
   plan.pipeline = static_cast<int>(run.pipeline);
   plan.data = static_cast<int>(run.data);
+  plan.context = static_cast<int>(run.context);
   plan.micro_batch = *run.micro_batch;
   plan.chunks = static_cast<int>(run.chunks);
   plan.schedule = run.schedule.starts_with("zb-") ? run.schedule : run.chunks > 1 ? "interleaved" : "1f1b";
@@ -368,13 +369,13 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   implementation = on_gpu(implementation, *gpu);
   scenario.plan = plan_of(run);
   result.recompute_unknown = run.recompute.empty();
-  result.overlap_unstated = !run.overlap_data && run.data > 1;
+  result.overlap_unstated = !run.overlap_data && run.data * run.context > 1;
   if (scenario.plan.ranks() != run.gpus) return Skipped{"layout does not multiply to the GPUs"};
   for (const strategies::ModelDefect& defect : strategies::check_model(scenario.model)) {
     return Skipped{"model: " + defect.field};
   }
   for (const strategies::PlanFinding& finding :
-       strategies::check_plan(scenario.model, scenario.training, scenario.plan)) {
+       strategies::check_plan(scenario.model, scenario.training, scenario.plan, implementation)) {
     if (!finding.warning) return Skipped{"plan: " + finding.path};
   }
   return result;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/load/context_exchange_words.h"
 #include "scenarios/load/quantity.h"
 
 namespace scenarios {
@@ -160,8 +161,10 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("gradient", "gradient", info(stack.gradient).name);
   rows.add("parameter gather", "parameter_gather", info(stack.parameter_gather).name);
   rows.add("logits", "logits", info(stack.logits).name);
+  rows.add("context exchange", "context_exchange", context_exchange_word(stack.context_exchange));
   rows.add("sharded reduction", "sharded_reduction", reduction_text(stack.sharded_reduction));
   rows.add("selective recompute", "selective", selective_text(stack.selective));
+  rows.add("balanced context", "balanced_context", stack.balanced_context);
   rows.add("dropout", "dropout", stack.dropout);
   rows.add("fused cross-entropy", "fused_cross_entropy", stack.fused_cross_entropy);
   rows.add("fused elementwise", "fused_elementwise", stack.fused_elementwise);

@@ -181,8 +181,10 @@ void check_together(const Value& root, Sections& sections, Reading& reading) {
   // Without a known number of replicas the rest of the plan is still worth checking.
   const bool replicas_known = sections.plan->data > 0;
   if (!replicas_known) sections.plan->data = 1;
+  const strategies::Implementation implementation =
+      sections.software ? sections.software->implementation : strategies::Implementation{};
   for (const strategies::PlanFinding& finding :
-       strategies::check_plan(*sections.model, *sections.training, *sections.plan)) {
+       strategies::check_plan(*sections.model, *sections.training, *sections.plan, implementation)) {
     if (!replicas_known && finding.path == "training.global_batch") continue;
     const Place place = place_of(root, finding.path);
     if (finding.warning) {

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "scenarios/load/catalog_fields.h"
+#include "scenarios/load/context_exchange_words.h"
 #include "scenarios/load/load_catalog.h"
 
 namespace scenarios {
@@ -42,6 +43,7 @@ struct Switch {
   bool Implementation::*member;
 };
 constexpr Switch kSwitches[] = {
+    {"balanced_context", &Implementation::balanced_context},
     {"dropout", &Implementation::dropout},
     {"fused_cross_entropy", &Implementation::fused_cross_entropy},
     {"half_gradients_until_end", &Implementation::half_gradients_until_end},
@@ -113,6 +115,7 @@ void read_implementation(const Value& map, Diagnostics& diagnostics, Implementat
   read_word(reader, {"logits"}, kStorageWords, implementation.logits);
   read_word(reader, {"sharded_reduction"}, kShardedReductionWords, implementation.sharded_reduction);
   read_word(reader, {"selective"}, kSelectiveWords, implementation.selective);
+  read_word(reader, {"context_exchange"}, kContextExchangeWords, implementation.context_exchange);
   for (const Switch& item : kSwitches) read(reader, item.key, implementation.*item.member);
   read(reader, {"bucket_parameters", 0, kMaximumBucket}, implementation.bucket_parameters);
   read(reader, {"vocabulary_multiple", 0, kMaximumVocabularyMultiple}, implementation.vocabulary_multiple);

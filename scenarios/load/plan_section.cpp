@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scenarios/load/catalog_fields.h"
+#include "scenarios/load/context_exchange_words.h"
 #include "scenarios/load/sections.h"
 
 namespace scenarios {
@@ -97,6 +98,33 @@ std::string divisors_around(std::int64_t total, std::int64_t wanted) {
   return above > 0 ? fmt::format("{} or {}", below, above) : std::to_string(below);
 }
 
+std::int64_t divisor_up_to(std::int64_t total, std::int64_t most) {
+  std::int64_t divisor = most;
+  while (total % divisor != 0) --divisor;
+  return divisor;
+}
+
+struct Degree {
+  std::string key, advice;
+};
+
+/// Of a plan whose replica does not divide the cluster's `gpus`: the degree whose change alone mends it or, where
+/// there is none, the tensor degree, with advice for all.
+Degree degree_to_change(const strategies::PlanSpec& plan, std::int64_t gpus) {
+  const std::int64_t tensor = plan.tensor, pipeline = plan.pipeline, context = plan.context;
+  if (context > 1 && gpus % (tensor * pipeline) == 0)
+    return {"plan.context", "use context " + divisors_around(gpus / (tensor * pipeline), context)};
+  if (gpus % (tensor * context) == 0)
+    return {"plan.pipeline", "use pipeline " + divisors_around(gpus / (tensor * context), pipeline)};
+  if (gpus % (pipeline * context) == 0)
+    return {"plan.tensor", "use tensor " + divisors_around(gpus / (pipeline * context), tensor)};
+  const std::int64_t fit_tensor = divisor_up_to(gpus, tensor);
+  const std::int64_t fit_pipeline = divisor_up_to(gpus / fit_tensor, pipeline);
+  std::string advice = fmt::format("use tensor {} x pipeline {}", fit_tensor, fit_pipeline);
+  if (context > 1) advice += fmt::format(" x context {}", divisor_up_to(gpus / fit_tensor / fit_pipeline, context));
+  return {"plan.tensor", advice};
+}
+
 }  // namespace
 
 std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& reading) {
@@ -119,6 +147,7 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
   plan.pipeline = read_degree(reader, "pipeline");
   plan.data = read_data(reader);
   plan.context = read_degree(reader, "context");
+  plan.context_exchange = reader.one_of("context_exchange", kContextExchangeWords);
   plan.expert = read_degree(reader, "expert");
   plan.micro_batch = reader.integer("micro_batch", 1, kLargestMicroBatch).value_or(1);
   plan.chunks = static_cast<int>(reader.integer("chunks", 1, kMostChunks).value_or(1));
@@ -157,12 +186,10 @@ void complete_plan(const Value& root, const hw_models::ClusterSpec& cluster, str
   }
   const std::int64_t replica = std::int64_t{plan.tensor} * plan.pipeline * plan.context;
   if (gpus % replica != 0) {
-    const std::int64_t others = std::int64_t{plan.tensor} * plan.context;
-    const bool pipeline = gpus % others == 0;
-    diagnostics.error(place_of(root, pipeline ? "plan.pipeline" : "plan.tensor"),
+    const Degree wrong = degree_to_change(plan, gpus);
+    diagnostics.error(place_of(root, wrong.key),
                       fmt::format("{} = {} does not divide the cluster's {} GPUs", per_replica, replica, gpus),
-                      pipeline ? fmt::format("use pipeline {}", divisors_around(gpus / others, plan.pipeline))
-                               : fmt::format("use tensor {}", divisors_around(gpus, plan.tensor)));
+                      wrong.advice);
     return;
   }
   if (plan.data == 0) plan.data = static_cast<int>(gpus / replica);

@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "strategies/transformer/context_tiles.h"
+
 namespace scenarios {
 namespace {
 
@@ -33,6 +35,18 @@ bool not_interleaved(const Scenario& s) { return s.plan.chunks == 1; }
 bool interleaved(const Scenario& s) { return s.plan.chunks > 1; }
 bool recomputes_less_than_all(const Scenario& s) { return s.plan.recompute != strategies::Recompute::kFull; }
 bool splits_batch(const Scenario& s) { return s.plan.micro_batch > 1; }
+bool context_outside_domain(const Scenario& s) {
+  return s.plan.tensor * s.plan.context > s.cluster.node.scale_up_domain;
+}
+bool exchanges_all_at_once(const Scenario& s) {
+  return s.plan.context_exchange.value_or(s.software.implementation.context_exchange) !=
+         strategies::ContextExchange::kRing;
+}
+bool unbalanced_context(const Scenario& s) {
+  return strategies::context_ranks_differ(s.plan, s.software.implementation);
+}
+/// One sequence is a microbatch, so that only its tokens are left to divide.
+bool long_sequences(const Scenario& s) { return s.plan.micro_batch == 1 && s.training.sequence_length > 8192; }
 bool has_tensor(const Scenario& s) { return s.plan.tensor > 1; }
 
 const std::vector<Loss>& losses() {
@@ -58,7 +72,11 @@ const std::vector<Loss>& losses() {
       {TimeKind::kExposedPipeline,
        "stages wait for messages in flight",
        {{"a faster link between neighbouring stages"}, {"fewer stages"}}},
-      {TimeKind::kExposedContext, "context exchange shows", {{"context groups inside one NVLink domain"}}},
+      {TimeKind::kExposedContext,
+       "context exchange shows",
+       {{"context groups inside one NVLink domain", context_outside_domain},
+        {"context_exchange: ring", exchanges_all_at_once},
+        {"fewer context ranks"}}},
       {TimeKind::kExposedExpert, "expert exchange shows", {{"expert groups inside one NVLink domain"}}},
       {TimeKind::kBubble,
        "stages idle while the pipeline fills and drains",
@@ -66,7 +84,9 @@ const std::vector<Loss>& losses() {
         {"schedule: interleaved", not_interleaved},
         {"more chunks", interleaved},
         {"fewer stages"}}},
-      {TimeKind::kImbalance, "stages differ in work", {{"another split of the layers (layers_per_stage)"}}},
+      {TimeKind::kImbalance,
+       "stages differ in work",
+       {{"balanced_context: true", unbalanced_context}, {"another split of the layers (layers_per_stage)"}}},
       {TimeKind::kStraggler, "one slow rank holds up the rest", {{"replace it"}}},
       {TimeKind::kDataStall, "the input pipeline cannot feed the GPUs", {{"raise training.input.samples_per_s"}}},
       {TimeKind::kOther, "time is lost to something unnamed", {{"look at the timeline (--trace)"}}},
@@ -95,6 +115,7 @@ std::string advice_against(TimeKind kind, const Scenario& scenario) {
 
 std::string advice_against_memory(const Scenario& scenario) {
   return listed({{"more tensor or pipeline ranks"},
+                 {"more context ranks", long_sequences},
                  {"zero: 1", replicated},
                  {"more recompute", recomputes_less_than_all},
                  {"sequence_parallel: true", no_sequence_parallelism},

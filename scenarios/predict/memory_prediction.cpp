@@ -18,7 +18,7 @@ int communicators(const strategies::Program& program) {
   for (const strategies::Group& group : program.groups) {
     if (group.size(program.views[static_cast<std::size_t>(group.view)]) > 1) ++count;
   }
-  return count + (program.roles.size() > 1 ? 1 : 0);
+  return count + (program.roles.back().stage > 0 ? 1 : 0);
 }
 
 StageMemory stage_memory(const strategies::Role& role, const sim::RoleMemory& memory, hw_models::Bytes limit,
@@ -100,6 +100,15 @@ class HostedStages {
   std::vector<sim::RoleMemory> roles_;
 };
 
+/// The fuller one where several roles share a stage.
+void add_stage(const StageMemory& stage, std::vector<StageMemory>& stages) {
+  if (stages.empty() || stages.back().stage != stage.stage) {
+    stages.push_back(stage);
+  } else if (stage.peak_bytes > stages.back().peak_bytes) {
+    stages.back() = stage;
+  }
+}
+
 }  // namespace
 
 MemoryPrediction predict_memory(const Scenario& scenario, const strategies::Program& program) {
@@ -109,7 +118,7 @@ MemoryPrediction predict_memory(const Scenario& scenario, const strategies::Prog
   const HostedStages hosted(program, software, memory.overhead_bytes);
   HostedStages::Stages stages;
   for (const Host& host : hosts_of(scenario, program)) memory.gpu_kinds.push_back(hosted.on(host, stages));
-  for (const auto& [role, stage] : stages) memory.stages.push_back(stage.memory);
+  for (const auto& [role, stage] : stages) add_stage(stage.memory, memory.stages);
   const GpuKindMemory& tightest = *std::ranges::min_element(memory.gpu_kinds, {}, &GpuKindMemory::margin_bytes);
   memory.capacity_bytes = tightest.capacity_bytes;
   memory.peak_bytes = tightest.peak_bytes;

@@ -17,8 +17,8 @@ constexpr std::array<const char*, kLanes> kLaneNames{
     "host",          "compute",      "tensor",           "data",    "gather", "send-next",
     "send-previous", "receive-next", "receive-previous", "context", "expert", "storage"};
 constexpr std::array<const char*, 5> kHoldsNames{"weights", "gradients", "optimizer-state", "activations", "workspace"};
-constexpr std::array<const char*, 6> kCollectiveNames{"all-reduce", "reduce-scatter", "all-gather",
-                                                      "broadcast",  "reduce",         "all-to-all"};
+constexpr std::array<const char*, 8> kCollectiveNames{"all-reduce", "reduce-scatter", "all-gather", "broadcast",
+                                                      "reduce",     "all-to-all",     "shift-next", "shift-previous"};
 constexpr std::array<const char*, 7> kHostReasonNames{
     "loss-read", "gradient-norm", "blocking-send", "step-overhead", "input", "blocking-receive", "blocking-launch"};
 constexpr std::array<const char*, 8> kPhaseNames{"forward", "recompute", "backward", "weight-gradient",

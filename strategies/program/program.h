@@ -103,11 +103,22 @@ struct Compute {
   bool operator==(const Compute&) const = default;
 };
 
-enum class CollectiveKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kAllToAll };
+/// Shifts move one buffer along the ring of the group's members: from each to its next (the last's is the first), or to
+/// its previous.
+enum class CollectiveKind : std::uint8_t {
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kBroadcast,
+  kReduce,
+  kAllToAll,
+  kShiftNext,
+  kShiftPrevious
+};
 const char* name(CollectiveKind kind);
 
 /// `bytes` follows nccl-tests: the whole buffer (all-reduce: what every rank holds; all-gather: the gathered result;
-/// reduce-scatter: the full input; all-to-all: what one rank sends in total).
+/// reduce-scatter: the full input; all-to-all, shift: what one rank sends in total).
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   GroupId group;

@@ -24,7 +24,7 @@ inline constexpr int kCount<Holds> = 5;
 template <>
 inline constexpr int kCount<Lifetime> = 3;
 template <>
-inline constexpr int kCount<CollectiveKind> = 6;
+inline constexpr int kCount<CollectiveKind> = 8;
 template <>
 inline constexpr int kCount<Payload> = 2;
 template <>

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "strategies/transformer/context_attention.h"
 #include "strategies/transformer/narrow_operands.h"
 
 namespace strategies {
@@ -246,6 +247,7 @@ hw_models::Attention attention_kernel(const Stage& stage, bool backward, std::in
 }
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer) {
+  if (stage.plan.context > 1) return write_context_attention(writer, stage, layer);
   const LayerBuffers& b = stage.layers.at(layer);
   writer.compute(attention_kernel(stage, false, stage.window(layer)), "attention", {b.qkv}, {b.context, b.softmax});
   write_layout_copy(writer, stage, b.context, stage.shapes.attended);
@@ -254,12 +256,19 @@ void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer)
 void write_attention_recompute(BlockWriter& writer, const Stage& stage, int layer) {
   const LayerBuffers& b = stage.layers.at(layer);
   writer.at(layer, Phase::kRecompute);
-  writer.compute(attention_kernel(stage, false, stage.window(layer)), "attention", {b.qkv}, {b.softmax});
+  if (stage.plan.context > 1) {
+    write_context_attention(writer, stage, layer);
+  } else {
+    writer.compute(attention_kernel(stage, false, stage.window(layer)), "attention", {b.qkv}, {b.softmax});
+  }
   writer.at(layer, Phase::kBackward);
 }
 
 void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer, BufferId output_gradient,
                               BufferId qkv_gradient) {
+  if (stage.plan.context > 1) {
+    return write_context_attention_backward(writer, stage, layer, output_gradient, qkv_gradient);
+  }
   const LayerBuffers& b = stage.layers.at(layer);
   write_layout_copy(writer, stage, output_gradient, stage.shapes.attended);
   writer.compute(attention_kernel(stage, true, stage.window(layer)), "attention-backward",

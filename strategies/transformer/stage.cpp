@@ -67,6 +67,9 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   b.qkv = add("attention.qkv", wide * (s.qkv + copied), !full && !up_recomputed);
   b.context = add("attention.context", wide * s.attended, narrow ? !full : operand_kept);
   if (narrow) b.narrow_context = add("attention.narrow-context", s.narrow.bytes(s.tokens * s.attended), operand_kept);
+  const bool exchanges_heads =
+      stage.plan.context > 1 && stage.implementation.context_exchange == ContextExchange::kAllToAll;
+  if (exchanges_heads) b.exchanged_context = add("attention.exchanged", wide * s.attended, softmax_kept);
   b.softmax = add("attention.softmax", softmax_bytes(stage), softmax_kept);
   b.middle = add("middle", stream, !full);
   b.mlp_normed = add("mlp.normed", operand, operand_kept);

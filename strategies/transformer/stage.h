@@ -19,6 +19,7 @@ namespace strategies {
 struct PlanGroups {
   GroupId tensor;     ///< ranks that split one layer
   GroupId data;       ///< replicas: data x context
+  GroupId context;    ///< ranks that split one sequence; only with context > 1
   GroupId shard;      ///< replicas that share what ZeRO shards: all of them, or those of one set of shards (HSDP)
   GroupId replicate;  ///< holders of the same piece; only where there are several sets of shards
   /// The two holders of a tied embedding; only where they are on different stages.
@@ -57,9 +58,10 @@ struct LayerBuffers {
   BufferId input;             ///< residual stream entering the layer [tokens_between, hidden]
   BufferId attention_normed;  ///< [tokens_between, hidden], narrow where the stack keeps narrow operands
   std::optional<LatentBuffers> latent = std::nullopt;
-  BufferId qkv;                                           ///< [tokens, qkv]
-  BufferId context;                                       ///< attention output [tokens, attended]
-  std::optional<BufferId> narrow_context = std::nullopt;  ///< and as kept operand, beside it
+  BufferId qkv;                                              ///< [tokens, qkv]
+  BufferId context;                                          ///< attention output [tokens, attended]
+  std::optional<BufferId> narrow_context = std::nullopt;     ///< and as kept operand, beside it
+  std::optional<BufferId> exchanged_context = std::nullopt;  ///< of all tokens and a share of the heads: all-to-all
   BufferId softmax;         ///< flash: log-sum-exp [heads, tokens] fp32; unfused: probabilities (and dropout mask)
   BufferId attention_mask;  ///< dropout mask of the residual add, 1 byte an element; only with dropout
   BufferId middle;          ///< residual stream between attention and MLP
@@ -92,6 +94,7 @@ struct Stage : StageInputs {
 
   /// Gathered sequences that survive the step, if the stack has them.
   std::optional<BufferId> column_gathers = std::nullopt, row_gathers = std::nullopt;
+  int context_rank = 0;  ///< whose work this is where context ranks do not do the same
 
   bool tensor_parallel() const { return plan.tensor > 1; }
   bool gathers_sequence() const { return plan.sequence_parallel && tensor_parallel(); }

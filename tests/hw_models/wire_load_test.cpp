@@ -70,6 +70,24 @@ TEST(WireLoad, AnAllToAllSharesItsNics) {
   EXPECT_NEAR(nic_seconds(1), 8 * nic_seconds(8), 1e-9);
 }
 
+// One neighbour is on the own node, the other on the next: each port carries the whole buffer.
+TEST(WireLoad, ARingOfMessagesLoadsBothWays) {
+  const hw_models::ClusterSpec spec = examples::dgx_h100(2);
+  const Cluster cluster(spec);
+  const auto load = [&](std::vector<int> group) {
+    return collective_load(Operation::kSendReceive, Bytes(kBig), layout_of(cluster, {std::move(group)}), spec);
+  };
+  const WireLoad near = load({0, 1, 2, 3});
+  EXPECT_NEAR(near.at(Port::kScaleUpOut).value(), 10.0 / 360, 1e-9);
+  EXPECT_EQ(near.at(Port::kNicOut), Seconds(0));
+  const WireLoad far = load({2, 10});
+  EXPECT_NEAR(far.at(Port::kNicOut).value(), 10 / 50.0, 1e-9);
+  EXPECT_EQ(far.at(Port::kScaleUpOut), Seconds(0));
+  const WireLoad both = load({0, 1, 8, 9});
+  EXPECT_NEAR(both.at(Port::kScaleUpIn).value(), 10.0 / 360, 1e-9);
+  EXPECT_NEAR(both.at(Port::kNicIn).value(), 10 / 50.0, 1e-9);
+}
+
 // No collective can be faster than its bytes through its fullest port.
 TEST(WireLoad, APortIsNeverBusyLongerThanTheCollectiveTakes) {
   const Cluster cluster(examples::dgx_h100(4));
@@ -77,8 +95,9 @@ TEST(WireLoad, APortIsNeverBusyLongerThanTheCollectiveTakes) {
     std::vector<std::vector<int>> family(static_cast<std::size_t>(stride));
     for (int gpu = 0; gpu < 32; ++gpu) family[static_cast<std::size_t>(gpu % stride)].push_back(gpu);
     const GroupLayout layout = layout_of(cluster, family);
-    for (const Operation operation : {Operation::kAllReduce, Operation::kReduceScatter, Operation::kAllGather,
-                                      Operation::kBroadcast, Operation::kReduce, Operation::kAllToAll}) {
+    for (const Operation operation :
+         {Operation::kAllReduce, Operation::kReduceScatter, Operation::kAllGather, Operation::kBroadcast,
+          Operation::kReduce, Operation::kAllToAll, Operation::kSendReceive}) {
       const double alone = Network(cluster).collective(operation, Bytes(kBig), layout).time.value();
       const WireLoad load = collective_load(operation, Bytes(kBig), layout, cluster.spec());
       for (const Seconds busy : load.busy) EXPECT_LE(busy.value(), 1.06 * alone) << stride;

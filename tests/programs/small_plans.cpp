@@ -1,5 +1,8 @@
 #include "tests/programs/small_plans.h"
 
+#include <array>
+#include <utility>
+
 #include "strategies/pipeline/schedule.h"
 
 namespace tests {
@@ -93,10 +96,40 @@ std::vector<SmallPlan> sharded_plans(PlanSpec plan) {
   return plans;
 }
 
+/// Every form of context parallelism, balanced or not, with recomputation, tensor, data and pipeline ranks.
+void add_context_plans(std::vector<SmallPlan>& plans) {
+  using strategies::ContextExchange;
+  for (const auto& [tensor, pipeline, data, context] :
+       {std::array{1, 1, 1, 4}, std::array{2, 2, 1, 2}, std::array{1, 1, 2, 2}}) {
+    for (const auto& [exchange, word] :
+         {std::pair{ContextExchange::kRing, "ring"}, std::pair{ContextExchange::kAllGather, "all-gather"},
+          std::pair{ContextExchange::kAllToAll, "all-to-all"}}) {
+      for (const bool balanced : {true, false}) {
+        for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+          PlanSpec plan;
+          plan.tensor = tensor, plan.pipeline = pipeline, plan.data = data, plan.context = context;
+          plan.sequence_parallel = tensor > 1;
+          plan.zero = data > 1 ? 1 : 0;
+          plan.context_exchange = exchange;
+          plan.recompute = recompute;
+          Implementation implementation;
+          implementation.balanced_context = balanced;
+          implementation.blocking_launches = data > 1 && recompute == Recompute::kFull;
+          plans.push_back({"t" + std::to_string(tensor) + " p" + std::to_string(pipeline) + " d" +
+                               std::to_string(data) + " c" + std::to_string(context) + " " + word +
+                               (balanced ? " balanced " : " ") + std::to_string(static_cast<int>(recompute)),
+                           plan, implementation});
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<SmallPlan> small_plans() {
   std::vector<SmallPlan> plans;
+  add_context_plans(plans);
   const auto add = [&plans](const PlanSpec& plan, const Implementation& implementation, const std::string& extra) {
     plans.push_back({"t" + std::to_string(plan.tensor) + " p" + std::to_string(plan.pipeline) + " d" +
                          std::to_string(plan.data) + " " + plan.schedule + extra,

@@ -23,7 +23,7 @@ strategies::ModelSpec small_latent();
 /// 16 sequences of 32 tokens.
 strategies::TrainingSpec small_training();
 
-/// Data x tensor x pipeline up to 8 ranks, every schedule, recomputation, ZeRO stage, sequence parallelism, and the
+/// Data x tensor x pipeline x context up to 8 ranks, every schedule, recomputation, ZeRO stage, sequence parallelism, and the
 /// switches of the implementation.
 std::vector<SmallPlan> small_plans();
 

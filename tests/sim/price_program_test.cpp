@@ -231,7 +231,9 @@ TEST(PriceProgram, EveryCollectiveKindGoesToItsOperation) {
       {CollectiveKind::kAllGather, hw_models::Operation::kAllGather},
       {CollectiveKind::kBroadcast, hw_models::Operation::kBroadcast},
       {CollectiveKind::kReduce, hw_models::Operation::kReduce},
-      {CollectiveKind::kAllToAll, hw_models::Operation::kAllToAll}};
+      {CollectiveKind::kAllToAll, hw_models::Operation::kAllToAll},
+      {CollectiveKind::kShiftNext, hw_models::Operation::kSendReceive},
+      {CollectiveKind::kShiftPrevious, hw_models::Operation::kSendReceive}};
   const hw_models::Cluster cluster(eight_gpu_nodes(2, 8));
   const hw_models::Network network(cluster);
   const std::vector<std::vector<int>> pairs{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}};

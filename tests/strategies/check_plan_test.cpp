@@ -76,8 +76,7 @@ const std::vector<Case>& cases() {
        "plan.layers_per_stage: 'layers_per_stage' adds up to 7 layers, the model has 8 ()\n"},
       {"rank order", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.rank_order = "tp-tp-dp-pp"; },
        "plan.rank_order: 'rank_order: tp-tp-dp-pp' must name tp, cp, dp and pp once each (e.g. tp-cp-ep-dp-pp)\n"},
-      {"not yet", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.context = 2, p.expert = 2; },
-       "plan.context: context parallelism is not supported by this version (use 1)\n"
+      {"not yet", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.expert = 2; },
        "plan.expert: expert parallelism is not supported by this version (use 1)\n"},
       {"ZeRO 2 in a pipeline", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.pipeline = 2, p.data = 2, p.zero = 2; },
        "plan.zero: ZeRO 2 reduces gradients after every microbatch; a pipeline adds them up and reduces once (use "
@@ -128,7 +127,7 @@ TEST(CheckPlan, SaysWhatIsWrongAndWhatWouldBeRight) {
     TrainingSpec training = tests::small_training();
     PlanSpec plan;
     c.change(model, training, plan);
-    EXPECT_EQ(text_of(check_plan(model, training, plan)), c.expected) << c.name;
+    EXPECT_EQ(text_of(check_plan(model, training, plan, {})), c.expected) << c.name;
   }
 }
 

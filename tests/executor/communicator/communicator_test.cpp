@@ -361,6 +361,7 @@ TEST_P(Contract, ContradictoryCallsAreRefused) {
         {.kind = CollectiveKind::kBroadcast, .data = data, .root = -1},
         {.data = data, .received = other},
         {.kind = CollectiveKind::kAllToAll, .data = data, .received = other, .received_block_bytes = short_of},
+        {.kind = CollectiveKind::kShiftNext, .data = data},
     };
     const auto refused = [](const auto& act) {
       try {

@@ -70,6 +70,10 @@ TEST(Support, ModelsThatOperationsDoNotCarryOutAreRefused) {
   wide.tensor = 4;
   EXPECT_EQ(executor::cpu::refuse_model(tiny_llama(), wide)->problem,
             "the cpu backend cannot run 'tiny-llama' under this plan: it has fewer key-value heads than tensor ranks");
+  strategies::PlanSpec split;
+  split.context = 2;
+  EXPECT_EQ(executor::cpu::refuse_model(tiny_llama(), split)->problem,
+            "the cpu backend cannot run 'tiny-llama' under this plan: it has context parallelism");
   ModelSpec small = tiny_llama();
   small.vocabulary = 255;
   EXPECT_EQ(executor::cpu::refuse_model(small, {})->problem, "the model knows 255 tokens; bytes are 256");

@@ -10,8 +10,9 @@ namespace hw_models {
 namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-constexpr Operation kOperations[] = {Operation::kAllReduce, Operation::kReduceScatter, Operation::kAllGather,
-                                     Operation::kBroadcast, Operation::kReduce,        Operation::kAllToAll};
+constexpr Operation kOperations[] = {Operation::kAllReduce,  Operation::kReduceScatter, Operation::kAllGather,
+                                     Operation::kBroadcast,  Operation::kReduce,        Operation::kAllToAll,
+                                     Operation::kSendReceive};
 
 double microseconds(Operation operation, std::int64_t bytes, const NcclSystem& system, const GroupLayout& layout,
                     bool reducible = true) {
@@ -82,6 +83,8 @@ TEST(NcclEstimate, SendReceiveByHand) {
   const NcclEstimate far = nccl_send_receive(Bytes(32 * kMiB), {system, examples::hopper_layout(2), true});
   EXPECT_NEAR(far.time.value() * 1e6, 15 + 1.8 + 3 * 14 + 32.0 * kMiB / 50e3 + 100.0 / 14 / 2, 1e-6);
   EXPECT_TRUE(far.network_bound);
+  EXPECT_NEAR(microseconds(Operation::kSendReceive, 32 * kMiB, system, examples::hopper_layout(2)),
+              far.time.value() * 1e6, 1e-9);
 }
 
 TEST(NcclEstimate, NothingToDoIsFree) {

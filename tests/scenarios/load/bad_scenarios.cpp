@@ -370,6 +370,16 @@ scenario.yaml:4:29: warning: the model's 32 layers do not divide over 3 stages; 
     4 | plan: {tensor: 8, pipeline: 3}
       |                             ^ set 'layers_per_stage' to choose another split
 )"},
+    {"NoDegreeAloneMendsIt",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 4}
+plan: {tensor: 6, pipeline: 5}
+)",
+     R"(scenario.yaml:4:16: error: tensor 6 x pipeline 5 = 30 does not divide the cluster's 32 GPUs
+    4 | plan: {tensor: 6, pipeline: 5}
+      |                ^ use tensor 4 x pipeline 4
+)"},
     {"RanksAndGpusDiffer",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}
