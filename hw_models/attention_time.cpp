@@ -4,9 +4,8 @@
 //   FLOPs   = 2 b h sq sk (d + dv) x seen; backward 2.5 x
 //   seen    = 1, causal 1 - sq / (2 sk): the last query sees all keys; causal with a window of w < sk keys
 //             [sq w - (w - sk + sq)^2 / 2 for the queries whose window is not full yet] / (sq sk)
-//   tiles   = FLOPs x what a query block visits beside what it sees: with a full window one tile of 128 keys more, half
-//   a
-//             tile at either end
+//   tiles   = keys that the tiles of a query hold over those it sees: with a full window 128 more, half a tile at
+//             either end
 //   compute = FLOPs x tiles x padding / (peak x best x share x width(d)) x (1 + SMs / blocks)
 //   blocks  = b h ceil(s / rows), padding = ceil(s / rows) rows / s;   s = sq forward, sk backward
 //   time    = ramp + max(compute, memory)

@@ -44,7 +44,6 @@ strategies::ModelSpec small_latent() {
   model.kv_heads = model.heads;
   model.latent = {.query_rank = 24, .kv_rank = 16, .rope_dim = 4, .nope_dim = 8, .value_dim = 6};
   model.head_dim = 12;
-  model.window = {.tokens = 8, .full_every = 2};
   model.extra_prediction_layers = 2;
   return model;
 }

@@ -26,7 +26,6 @@ constexpr std::int64_t kQuery = kHeads * 12, kUp = kHeads * 14, kValues = kHeads
 ModelSpec latent_model() {
   ModelSpec model = tests::small_latent();
   model.extra_prediction_layers = 0;
-  model.window.reset();
   return model;
 }
 
@@ -215,14 +214,62 @@ TEST(LatentAttention, IsWellFormedUnderEverySchedulePolicyAndFormat) {
   }
 }
 
+// What the ring passes on: keys of 12, values of 6.
+TEST(LatentAttention, KeysAndValuesTravelOverTheContextRanks) {
+  for (const ContextExchange exchange :
+       {ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kAllToAll}) {
+    PlanSpec plan = split(2, true);
+    plan.context = 2;
+    plan.context_exchange = exchange;
+    const Program program = build_program(latent_model(), tests::small_training(), plan, {});
+    EXPECT_EQ(check_program(program), std::vector<std::string>{});
+    std::int64_t bytes = 0;
+    for (const Operation& operation : block_of(program, BlockKind::kForward).operations) {
+      const auto* collective = std::get_if<Collective>(&operation.work);
+      const bool context = operation.lane == Lane::kContext && operation.origin.layer == 0;
+      if (context) bytes += collective->bytes.value();
+    }
+    const std::int64_t heads = kHeads / 2, own = 2 * kTokens / 2 * heads;  // of a tensor and context rank
+    const std::int64_t expected = exchange == ContextExchange::kRing        ? own * (12 + 6)
+                                  : exchange == ContextExchange::kAllGather ? 2 * own * (12 + 6)
+                                                                            : own * (12 + 12 + 6 + 6);
+    EXPECT_EQ(bytes, expected) << static_cast<int>(exchange);
+  }
+}
+
+/// Windows of the attention kernels in the forward pass, by layer; with `context` ranks one or two each.
+std::vector<std::int64_t> windows(int context, ContextExchange exchange, std::int64_t tokens) {
+  ModelSpec model = tests::small_model();
+  model.window = {.tokens = tokens, .full_every = 4};
+  PlanSpec plan;
+  plan.context = context;
+  if (context > 1) plan.context_exchange = exchange;
+  const Program program = build_program(model, tests::small_training(), plan, {});
+  EXPECT_EQ(check_program(program), std::vector<std::string>{});
+  std::vector<std::int64_t> found;
+  for (const Operation& operation : block_of(program, BlockKind::kForward).operations) {
+    const auto* compute = std::get_if<Compute>(&operation.work);
+    const auto* kernel = compute != nullptr ? std::get_if<hw_models::Attention>(&compute->kernel) : nullptr;
+    if (kernel != nullptr) found.push_back(kernel->window);
+  }
+  return found;
+}
+
+TEST(AttentionWindow, EveryFourthLayerSeesAll) {
+  EXPECT_THAT(windows(1, {}, 8), ElementsAre(8, 8, 8, 0, 8, 8, 8, 0));
+  EXPECT_THAT(windows(2, ContextExchange::kAllToAll, 8), ElementsAre(8, 8, 8, 0, 8, 8, 8, 0));
+  EXPECT_THAT(windows(2, ContextExchange::kAllGather, 8), ElementsAre(8, 8, 8, 8, 8, 8, 0, 0, 8, 8, 8, 8, 8, 8, 0, 0));
+  EXPECT_THAT(windows(1, {}, 32), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));  // the whole sequence
+}
+
 TEST(LatentAttention, UpProjectionsNeedLatents) {
   PlanSpec plan;
   plan.recompute = Recompute::kUpProjection;
-  const auto findings = check_plan(tests::small_model(), tests::small_training(), plan);
+  const auto findings = check_plan(tests::small_model(), tests::small_training(), plan, {});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings.front().path, "plan.recompute");
   EXPECT_FALSE(findings.front().warning);
-  EXPECT_TRUE(check_plan(latent_model(), tests::small_training(), plan).empty());
+  EXPECT_TRUE(check_plan(latent_model(), tests::small_training(), plan, {}).empty());
 }
 
 }  // namespace
