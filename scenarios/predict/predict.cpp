@@ -1,3 +1,5 @@
+#include <string>
+
 #include "scenarios/predict/placement_warnings.h"
 #include "scenarios/predict/prediction.h"
 #include "strategies/build_program.h"
@@ -28,6 +30,16 @@ double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& 
   return 0;
 }
 
+std::string flops_convention(const strategies::ModelSpec& model) {
+  std::string text =
+      "6 x matmul parameters (with LM head) + 12 x layers x heads x head_dim x sequence per token: full attention "
+      "square, forward and backward, no recomputation";
+  if (model.latent) text += "; heads as wide as the mean of keys and values";
+  if (model.window) text += "; of windows the band on both sides of a token";
+  if (model.extra_prediction_layers > 0) text += "; extra prediction layers with a head each";
+  return text;
+}
+
 /// Mean over the GPUs of the cluster.
 double peak_flops(const Scenario& scenario) {
   const hw_models::DType dtype = scenario.training.precision;
@@ -53,9 +65,7 @@ StepPrediction predict_step(const Scenario& scenario, const strategies::Program&
   step.mfu = (flops.dense + flops.attention) * rate / peak;
   step.mfu_causal = (flops.dense + flops.attention / 2) * rate / peak;
   step.hfu = step.mfu + recomputed_flops(scenario, flops) * rate / peak;
-  step.flops_convention =
-      "6 x matmul parameters (with LM head) + 12 x layers x heads x head_dim x sequence per token: full attention "
-      "square, forward and backward, no recomputation";
+  step.flops_convention = flops_convention(scenario.model);
   step.peak_tflops = peak * 1e-12;
   step.dtype = hw_models::info(scenario.training.precision).name;
   step.breakdown_ns = result.mean;
