@@ -30,10 +30,9 @@ using strategies::ModelSpec;
 using strategies::PlanSpec;
 using strategies::PositionKind;
 
-constexpr std::array<Trait, 13> kUnsupported{{
+constexpr std::array<Trait, 12> kUnsupported{{
     {"mixture of experts", [](const ModelSpec& m, const PlanSpec&) { return m.experts.has_value(); }},
     {"latent attention", [](const ModelSpec& m, const PlanSpec&) { return m.latent.has_value(); }},
-    {"attention windows", [](const ModelSpec& m, const PlanSpec&) { return m.window.has_value(); }},
     {"extra prediction layers", [](const ModelSpec& m, const PlanSpec&) { return m.extra_prediction_layers > 0; }},
     {"parallel attention and MLP", [](const ModelSpec& m, const PlanSpec&) { return m.parallel_block; }},
     {"ALiBi positions", [](const ModelSpec& m, const PlanSpec&) { return m.position == PositionKind::kAlibi; }},

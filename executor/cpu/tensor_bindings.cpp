@@ -42,12 +42,16 @@ bool fits_attention(const Operation& operation) {
   const auto* k = kernel_of<Attention>(operation);
   return k != nullptr && k->backward == backward && k->kernel == hw_models::AttentionKernel::kUnfused &&
          k->dtype == kSingle && k->causal && !k->dropout && k->query_length == k->key_length &&
-         k->head_dim == k->value_dim && k->window == 0;
+         k->head_dim == k->value_dim;
 }
 
 AttentionShape shape_of(const Attention& k) {
-  return {
-      .batch = k.batch, .sequence = k.query_length, .heads = k.heads, .kv_heads = k.kv_heads, .head_dim = k.head_dim};
+  return {.batch = k.batch,
+          .sequence = k.query_length,
+          .heads = k.heads,
+          .kv_heads = k.kv_heads,
+          .head_dim = k.head_dim,
+          .window = k.window};
 }
 
 /// {qkv} -> {context, probabilities}, or {probabilities} alone where they are computed again
