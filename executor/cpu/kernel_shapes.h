@@ -27,7 +27,10 @@ struct MatmulShape {
 struct AttentionShape {
   std::int64_t batch = 1, sequence = 1;
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;
+  std::int64_t window = 0;  ///< tokens that a query sees, its own and those before it; 0 = all
 
+  /// The first key that the query in row `row` of its sequence sees.
+  std::int64_t first_key(std::int64_t row) const { return window > 0 && row >= window ? row - window + 1 : 0; }
   std::int64_t tokens() const { return batch * sequence; }
   std::int64_t query_columns() const { return heads * head_dim; }
   std::int64_t packed_columns() const { return (heads + 2 * kv_heads) * head_dim; }

@@ -46,8 +46,12 @@ bool fits_attention(const Operation& operation) {
 }
 
 AttentionShape shape_of(const Attention& k) {
-  return {
-      .batch = k.batch, .sequence = k.query_length, .heads = k.heads, .kv_heads = k.kv_heads, .head_dim = k.head_dim};
+  return {.batch = k.batch,
+          .sequence = k.query_length,
+          .heads = k.heads,
+          .kv_heads = k.kv_heads,
+          .head_dim = k.head_dim,
+          .window = k.window};
 }
 
 /// {qkv} -> {context, probabilities}, or {probabilities} alone where they are computed again

@@ -324,6 +324,14 @@ std::vector<Figure> figures(const strategies::ModelSpec& model) {
   rows.add("vocabulary", "vocabulary", model.vocabulary);
   rows.add("tied embeddings", "tied_embeddings", model.tied_embeddings);
   rows.add("position", "position", word(model.position));
+  if (model.window) {
+    rows.add("attention window", "attention_window", model.window->tokens);
+    rows.add("full attention every", "full_attention_every", model.window->full_every);
+  }
+  if (model.extra_prediction_layers > 0) {
+    rows.add("extra prediction layers", "extra_prediction_layers", model.extra_prediction_layers);
+    rows.push("their parameters", "prediction_parameters", count_text(count.prediction), count.prediction);
+  }
   if (model.experts) add_experts(rows, *model.experts);
   if (model.latent) {
     rows.add("latent query rank", "latent_query_rank", model.latent->query_rank);

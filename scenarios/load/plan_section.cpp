@@ -140,6 +140,7 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
   const std::vector<std::pair<std::string, strategies::Recompute>> recomputes{
       {"none", strategies::Recompute::kNone},
       {"selective", strategies::Recompute::kSelective},
+      {"up-projection", strategies::Recompute::kUpProjection},
       {"full", strategies::Recompute::kFull}};
   MapReader reader(value, reading.diagnostics);
   strategies::PlanSpec plan;

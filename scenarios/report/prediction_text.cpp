@@ -72,7 +72,8 @@ std::string plan_text(const Scenario& scenario) {
   if (plan.chunks > 1) text += fmt::format(" ({} chunks)", plan.chunks);
   text += fmt::format(", {} microbatches of {}", microbatches, plan.micro_batch);
   if (plan.sequence_parallel) text += ", sequence parallel";
-  constexpr std::string_view kRecompute[] = {"", ", selective recompute", ", full recompute"};
+  constexpr std::string_view kRecompute[] = {"", ", selective recompute", ", up-projection recompute",
+                                             ", full recompute"};
   text += kRecompute[static_cast<std::size_t>(plan.recompute)];
   if (plan.zero > 0) text += fmt::format(", ZeRO {}", plan.zero);
   if (plan.shard > 0) text += fmt::format(" in sets of {}", plan.shard);

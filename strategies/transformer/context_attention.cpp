@@ -40,7 +40,7 @@ void write_context_attention_backward(BlockWriter& writer, const Stage& stage, i
 }
 
 std::int64_t keys_and_values_bytes(const Shapes& shapes) {
-  return shapes.tokens * 2 * shapes.kv_heads * shapes.head_dim * shapes.activation_bytes;
+  return shapes.tokens * (shapes.qkv - shapes.query) * shapes.activation_bytes;
 }
 
 OperationId write_context_exchange(BlockWriter& writer, const Stage& stage, CollectiveKind kind, std::int64_t bytes,

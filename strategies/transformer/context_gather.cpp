@@ -38,7 +38,7 @@ void write_gathered_attention(BlockWriter& writer, const Stage& stage, const Lay
   BlockWriter::Buffers writes{buffers.softmax};
   if (!pass.output_there) writes.insert(writes.begin(), buffers.context);
   int piece = 0;
-  for (const hw_models::Attention& tile : gathered_tiles(stage, false)) {
+  for (const hw_models::Attention& tile : gathered_tiles(stage, false, stage.window(writer.layer()))) {
     writer.compute(tile, gathered_label(piece++), {buffers.qkv, keys}, writes);
   }
   writer.free(keys);
@@ -49,7 +49,7 @@ void write_gathered_attention_backward(BlockWriter& writer, const Stage& stage, 
   const BufferId keys = gather(writer, stage, buffers.qkv);
   const BufferId gradients = writer.temporary("gathered-gradients", all_bytes(stage));
   int piece = 0;
-  for (const hw_models::Attention& tile : gathered_tiles(stage, true)) {
+  for (const hw_models::Attention& tile : gathered_tiles(stage, true, stage.window(writer.layer()))) {
     writer.compute(tile, gathered_label(piece++) + "-backward",
                    {buffers.qkv, keys, buffers.context, buffers.softmax, output_gradient},
                    {packed_gradient, gradients});

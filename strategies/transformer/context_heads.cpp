@@ -33,12 +33,13 @@ void write_head_attention(BlockWriter& writer, const Stage& stage, const LayerBu
   const BufferId packed =
       pass.keeps ? buffers.qkv : writer.temporary("exchanged-packed", s.tokens * s.qkv * s.activation_bytes);
   exchange(writer, stage, "exchange-heads", s.qkv, buffers.qkv, packed, pass.keeps);
-  writer.compute(head_tile(stage, false), "attention-heads", {packed}, {*buffers.exchanged_context, buffers.softmax});
+  writer.compute(head_tile(stage, false, stage.window(writer.layer())), "attention-heads", {packed},
+                 {*buffers.exchanged_context, buffers.softmax});
   if (!pass.keeps) writer.free(packed);
   const BufferId output = pass.output_there
-                              ? writer.temporary("recomputed-context", s.tokens * s.query * s.activation_bytes)
+                              ? writer.temporary("recomputed-context", s.tokens * s.attended * s.activation_bytes)
                               : buffers.context;
-  exchange(writer, stage, "exchange-output", s.query, *buffers.exchanged_context, output);
+  exchange(writer, stage, "exchange-output", s.attended, *buffers.exchanged_context, output);
   if (pass.output_there) writer.free(output);
   if (!pass.keeps) writer.free(*buffers.exchanged_context);
 }
@@ -46,10 +47,10 @@ void write_head_attention(BlockWriter& writer, const Stage& stage, const LayerBu
 void write_head_attention_backward(BlockWriter& writer, const Stage& stage, const LayerBuffers& buffers,
                                    BufferId output_gradient, BufferId packed_gradient) {
   const Shapes& s = stage.shapes;
-  const BufferId output = writer.temporary("exchanged-gradient", s.tokens * s.query * s.activation_bytes);
-  exchange(writer, stage, "exchange-output-gradient", s.query, output_gradient, output);
+  const BufferId output = writer.temporary("exchanged-gradient", s.tokens * s.attended * s.activation_bytes);
+  exchange(writer, stage, "exchange-output-gradient", s.attended, output_gradient, output);
   const BufferId packed = writer.temporary("exchanged-packed", s.tokens * s.qkv * s.activation_bytes);
-  writer.compute(head_tile(stage, true), "attention-heads-backward",
+  writer.compute(head_tile(stage, true, stage.window(writer.layer())), "attention-heads-backward",
                  {buffers.qkv, *buffers.exchanged_context, buffers.softmax, output}, {packed});
   for (const BufferId buffer : {*buffers.exchanged_context, output}) writer.free(buffer);
   exchange(writer, stage, "exchange-gradient", s.qkv, packed, packed_gradient);

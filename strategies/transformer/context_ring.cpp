@@ -54,7 +54,7 @@ class RingForward {
   }
 
   void meet() {
-    const std::int64_t bytes = s_.tokens * (s_.query * s_.activation_bytes + s_.heads * kLogSumExpBytes);
+    const std::int64_t bytes = s_.tokens * (s_.attended * s_.activation_bytes + s_.heads * kLogSumExpBytes);
     const auto tiles = ring_tiles(stage_, false);
     for (std::size_t step = 0; step < tiles.size(); ++step) {
       if (step > 0) w_.wait_for(arrivals_[step - 1]);
@@ -70,7 +70,7 @@ class RingForward {
   /// where the backward pass follows; nothing is copied for that.
   void sum(AttentionPass pass) {
     const auto parts = static_cast<std::int64_t>(partial_.size());
-    const std::int64_t elements = s_.tokens * s_.query, bytes = elements * s_.activation_bytes;
+    const std::int64_t elements = s_.tokens * s_.attended, bytes = elements * s_.activation_bytes;
     BlockWriter::Buffers reads = partial_, writes{b_.context, b_.softmax};
     if (pass.output_there) reads.push_back(b_.context);
     if (pass.keeps) {

@@ -16,7 +16,9 @@ struct WeightProduct {
   BufferId dy, x;
   std::int64_t in = 1, out = 1;
   hw_models::DType dtype = hw_models::DType::kBf16;
-  bool gathers = false;  ///< x is the rank's own rows of the sequence
+  bool gathers = false;   ///< x is the rank's own rows of the sequence, dy all rows
+  bool own_rows = false;  ///< both are the rank's own rows: a replicated weight, whose gradients are summed later
+  bool adds = false;      ///< the weight has got a gradient in this pass before
 };
 
 /// A product that is left to do, or a parameter whose gradient is complete once all before it are done.

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "tests/programs/small_plans.h"
 
@@ -73,6 +74,35 @@ TEST(CheckContext, SaysTheRuleAndTheNearestPlan) {
       text += (f.warning ? "warning " : "") + f.path + ": " + f.message + " (" + f.advice + ")\n";
     }
     EXPECT_EQ(text, c.expected) << c.name;
+  }
+}
+
+TEST(CheckContext, ARingKnowsNoWindows) {
+  ModelSpec model = tests::small_model();
+  model.window = {.tokens = 8};
+  PlanSpec plan;
+  plan.context = 2;
+  for (const auto& [exchange, refused] :
+       {std::pair{ContextExchange::kRing, true}, std::pair{ContextExchange::kAllGather, false},
+        std::pair{ContextExchange::kAllToAll, false}}) {
+    plan.context_exchange = exchange;
+    const auto findings = check_plan(model, tests::small_training(), plan, {});
+    ASSERT_EQ(findings.size(), refused ? 1u : 0u);
+    EXPECT_EQ(refused ? findings.front().path : "plan.context_exchange", "plan.context_exchange");
+  }
+  model.window->tokens = 32;  // nothing is out of sight
+  plan.context_exchange = ContextExchange::kRing;
+  EXPECT_TRUE(check_plan(model, tests::small_training(), plan, {}).empty());
+}
+
+TEST(CheckContext, UpProjectionsAreComputedAgainWhereTheBufferIsTheRanksOwn) {
+  PlanSpec plan;
+  plan.context = 2;
+  plan.recompute = Recompute::kUpProjection;
+  for (const auto exchange : {ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kAllToAll}) {
+    plan.context_exchange = exchange;
+    const auto findings = check_plan(tests::small_latent(), tests::small_training(), plan, {});
+    EXPECT_EQ(findings.empty(), exchange == ContextExchange::kAllGather);
   }
 }
 

@@ -37,7 +37,9 @@ void attention_forward(const AttentionShape& s, const Scalar* qkv, Scalar* proba
           {.m = rows, .n = keys, .k = s.head_dim, .transpose_b = true, .lda = packed, .ldb = packed, .ldc = s.sequence},
           qkv + head.query + row * packed, qkv + head.key, scores);
       for (std::int64_t r = 0; r < rows; ++r) {
-        softmax(row + r + 1, scale, scores + r * s.sequence);
+        const std::int64_t first = s.first_key(row + r);
+        zero_range(scores + r * s.sequence, 0, first);
+        softmax(row + r + 1 - first, scale, scores + r * s.sequence + first);
         zero_range(scores + r * s.sequence, row + r + 1, keys);
       }
       if (context == nullptr) return;
@@ -53,6 +55,7 @@ void zero_keys_and_values(const AttentionShape& s, Scalar* qkv) {
   }
 }
 
+/// What no query sees has P = 0, and so has no gradient.
 /// dP = dO V^T; dQ = dS K; dK += dS^T Q; dV += P^T dO. The query heads of a group add to the same dK and dV, in order.
 void attention_backward(const AttentionShape& s, const Scalar* qkv, const Scalar* probabilities, const Scalar* context,
                         const Scalar* context_gradient, Scalar* qkv_gradient, Scalar* workspace) {

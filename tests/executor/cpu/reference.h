@@ -49,7 +49,9 @@ void attention_forward(const AttentionShape& s, const T* qkv, T* probabilities, 
     for (std::int64_t i = 0; i < n; ++i) {
       T* p = probabilities + (batch_head * n + i) * n;
       T maximum = -std::numeric_limits<T>::infinity(), sum = 0;
-      for (std::int64_t j = 0; j <= i; ++j) {
+      const std::int64_t seen = s.window > 0 ? std::max<std::int64_t>(0, i + 1 - s.window) : 0;
+      std::fill_n(p, seen, T(0));
+      for (std::int64_t j = seen; j <= i; ++j) {
         p[j] = 0;
         for (std::int64_t c = 0; c < d; ++c) {
           p[j] += qkv[(first + i) * packed + at.query + c] * qkv[(first + j) * packed + at.key + c];
@@ -57,8 +59,8 @@ void attention_forward(const AttentionShape& s, const T* qkv, T* probabilities, 
         p[j] /= std::sqrt(static_cast<T>(d));
         maximum = std::max(maximum, p[j]);
       }
-      for (std::int64_t j = 0; j <= i; ++j) sum += p[j] = std::exp(p[j] - maximum);
-      for (std::int64_t j = 0; j <= i; ++j) p[j] /= sum;
+      for (std::int64_t j = seen; j <= i; ++j) sum += p[j] = std::exp(p[j] - maximum);
+      for (std::int64_t j = seen; j <= i; ++j) p[j] /= sum;
       for (std::int64_t c = 0; context != nullptr && c < d; ++c) {
         T out = 0;
         for (std::int64_t j = 0; j <= i; ++j) out += p[j] * qkv[(first + j) * packed + at.value + c];

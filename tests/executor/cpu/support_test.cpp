@@ -68,6 +68,7 @@ TEST(Support, ModelsThatOperationsDoNotCarryOutAreRefused) {
       {[](ModelSpec& m) { m.head_bias = true; }, "a bias of the LM head"},
       {[](ModelSpec& m) { m.experts.emplace(); }, "mixture of experts"},
       {[](ModelSpec& m) { m.latent.emplace(); }, "latent attention"},
+      {[](ModelSpec& m) { m.extra_prediction_layers = 1; }, "extra prediction layers"},
   };
   for (const Case& c : cases) {
     ModelSpec model = tiny_llama();
