@@ -60,7 +60,8 @@ AttentionBlock block_of(const Attention& k, const Piece& piece, const Operands& 
           .keys = piece.keys,
           .seen = piece.seen,
           .query_stride = o.packed.columns,
-          .key_stride = o.keys.stride};
+          .key_stride = o.keys.stride,
+          .window = k.window};
 }
 
 void attend(const Call& call, const Piece& piece, const Operands& o) {

@@ -43,12 +43,18 @@ inline std::int64_t attention_workspace(const AttentionShape& shape) { return kA
 
 /// Attention of some queries over one run of keys, of all heads: each row of queries is [head][head_dim], each row of
 /// keys or values [kv_head][head_dim]. The first query sees `seen` keys, every next one one more, at most all: seen =
-/// keys is no mask. Strides: elements from one row to the next.
+/// keys is no mask. Of these it sees the last `window`, counted as if there were a key for every token. Strides:
+/// elements from one row to the next.
 struct AttentionBlock {
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;
   std::int64_t queries = 1, keys = 1, seen = 1;
   std::int64_t query_stride = 1, key_stride = 1;  ///< of queries; of keys and values
   std::int64_t query_gradient_stride = 1, key_gradient_stride = 1;
+  std::int64_t window = 0;  ///< 0 = all; every query must see a key
+
+  /// The keys that query `row` sees: [first_key, end_key).
+  std::int64_t first_key(std::int64_t row) const { return window > 0 && seen + row > window ? seen + row - window : 0; }
+  std::int64_t end_key(std::int64_t row) const { return seen + row < keys ? seen + row : keys; }
 
   std::int64_t columns() const { return heads * head_dim; }  ///< of the context, dense
 };

@@ -11,7 +11,7 @@ void for_blocks(const AttentionBlock& b, Body&& body) {
   for (std::int64_t head = 0; head < b.heads; ++head) {
     for (std::int64_t row = 0; row < b.queries; row += kAttentionRows) {
       const std::int64_t rows = smaller_of(kAttentionRows, b.queries - row);
-      body(head, row, rows, smaller_of(b.keys, b.seen + row + rows - 1));
+      body(head, row, rows, b.end_key(row + rows - 1));
     }
   }
 }
@@ -36,9 +36,11 @@ void attention_block_forward(const AttentionBlock& b, const Scalar* queries, con
     const std::int64_t key = key_column(b, head);
     products(b, rows, seen, queries + row * b.query_stride + head * b.head_dim, b.query_stride, keys + key, workspace);
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t own = smaller_of(b.keys, b.seen + row + r);
-      log_sums[(row + r) * b.heads + head] = static_cast<Scalar>(softmax(own, scale, workspace + r * b.keys));
-      zero_range(workspace + r * b.keys, own, seen);
+      const std::int64_t first = b.first_key(row + r), end = b.end_key(row + r);
+      Scalar* scores = workspace + r * b.keys;
+      log_sums[(row + r) * b.heads + head] = static_cast<Scalar>(softmax(end - first, scale, scores + first));
+      zero_range(scores, 0, first);
+      zero_range(scores, end, seen);
     }
     matmul({.m = rows, .n = b.head_dim, .k = seen, .lda = b.keys, .ldb = b.key_stride, .ldc = b.columns()}, workspace,
            values + key, context + row * b.columns() + head * b.head_dim);
@@ -63,11 +65,14 @@ void attention_block_backward(const AttentionBlock& b, const Scalar* queries, co
     products(b, rows, seen, query, b.query_stride, keys + key, p);
     products(b, rows, seen, d_out, wide, values + key, dp);
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t own = smaller_of(b.keys, b.seen + row + r);
-      probabilities(own, scale, log_sums[(row + r) * b.heads + head], p + r * b.keys);
+      const std::int64_t first_key = b.first_key(row + r), end = b.end_key(row + r), at = r * b.keys + first_key;
+      probabilities(end - first_key, scale, log_sums[(row + r) * b.heads + head], p + at);
       const Scalar row_sum = dot(b.head_dim, context + first + r * wide, d_out + r * wide);
-      softmax_backward(own, scale, p + r * b.keys, row_sum, dp + r * b.keys);
-      for (Scalar* scores : {p, dp}) zero_range(scores + r * b.keys, own, seen);
+      softmax_backward(end - first_key, scale, p + at, row_sum, dp + at);
+      for (Scalar* scores : {p + r * b.keys, dp + r * b.keys}) {
+        zero_range(scores, 0, first_key);
+        zero_range(scores, end, seen);
+      }
     }
     matmul({.m = rows,
             .n = b.head_dim,

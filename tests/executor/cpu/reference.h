@@ -115,12 +115,11 @@ template <class T>
 void attention_block_forward(const AttentionBlock& b, const T* queries, const T* keys, const T* values, T* context,
                              T* log_sums, T* /*workspace*/) {
   for (std::int64_t i = 0; i < b.queries; ++i) {
-    const std::int64_t seen = std::min(b.keys, b.seen + i);
     for (std::int64_t head = 0; head < b.heads; ++head) {
       T sum = 0;
       T* out = context + i * b.columns() + head * b.head_dim;
       std::fill_n(out, b.head_dim, T(0));
-      for (std::int64_t j = 0; j < seen; ++j) {
+      for (std::int64_t j = b.first_key(i); j < b.end_key(i); ++j) {
         const T p = std::exp(block_score(b, head, queries + i * b.query_stride, keys + j * b.key_stride));
         sum += p;
         const T* value = values + j * b.key_stride + head / (b.heads / b.kv_heads) * b.head_dim;
@@ -137,12 +136,11 @@ void attention_block_backward(const AttentionBlock& b, const T* queries, const T
                               const T* context, const T* log_sums, const T* context_gradient, T* query_gradient,
                               T* key_gradient, T* value_gradient, T* /*workspace*/) {
   for (std::int64_t i = 0; i < b.queries; ++i) {
-    const std::int64_t seen = std::min(b.keys, b.seen + i);
     for (std::int64_t head = 0; head < b.heads; ++head) {
       const std::int64_t out = i * b.columns() + head * b.head_dim, kv = head / (b.heads / b.kv_heads) * b.head_dim;
       T mean = 0;
       for (std::int64_t c = 0; c < b.head_dim; ++c) mean += context[out + c] * context_gradient[out + c];
-      for (std::int64_t j = 0; j < seen; ++j) {
+      for (std::int64_t j = b.first_key(i); j < b.end_key(i); ++j) {
         const T* query = queries + i * b.query_stride;
         const T* key = keys + j * b.key_stride;
         const T p = std::exp(block_score(b, head, query, key) - log_sums[i * b.heads + head]);

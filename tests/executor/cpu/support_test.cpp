@@ -28,6 +28,7 @@ TEST(Support, EveryFormOfContextParallelismRuns) {
     Training t = plain();
     t.plan.context = 2;
     t.plan.context_exchange = exchange;
+    if (exchange == ContextExchange::kRing) t.model.window.reset();  // no stack's ring knows them
     EXPECT_EQ(problem_of(t), "");
     EXPECT_FALSE(executor::cpu::refuse_model(t.model, t.plan));
   }

@@ -5,7 +5,7 @@ namespace {
 
 /// Strides wider than the rows; a masked and an open block, one and several blocks of rows, grouped heads.
 AttentionBlock block(std::int64_t heads, std::int64_t kv_heads, std::int64_t head_dim, std::int64_t queries,
-                     std::int64_t keys, std::int64_t seen) {
+                     std::int64_t keys, std::int64_t seen, std::int64_t window = 0) {
   return {.heads = heads,
           .kv_heads = kv_heads,
           .head_dim = head_dim,
@@ -15,7 +15,8 @@ AttentionBlock block(std::int64_t heads, std::int64_t kv_heads, std::int64_t hea
           .query_stride = heads * head_dim + 3,
           .key_stride = 2 * kv_heads * head_dim,
           .query_gradient_stride = heads * head_dim + 1,
-          .key_gradient_stride = 2 * kv_heads * head_dim + 5};
+          .key_gradient_stride = 2 * kv_heads * head_dim + 5,
+          .window = window};
 }
 
 const std::vector<AttentionBlock> kBlocks = {
@@ -23,14 +24,16 @@ const std::vector<AttentionBlock> kBlocks = {
     block(2, 2, 4, 5, 5, 1),
     block(4, 2, 3, 5, 9, 9),
     block(4, 1, 8, 7, 20, 14),
+    block(4, 2, 3, 7, 20, 14, 5),
+    block(2, 1, 16, kAttentionRows + 9, 2 * kAttentionRows, 1, 11),
     block(2, 1, 16, kAttentionRows + 1, kAttentionRows + 1, 1),
     block(2, 2, 12, kAttentionRows + 17, 3 * kAttentionRows, 2 * kAttentionRows),
 };
 
 std::string name(const AttentionBlock& b) {
   return std::to_string(b.queries) + " queries, " + std::to_string(b.keys) + " keys, " + std::to_string(b.seen) +
-         " seen, heads " + std::to_string(b.heads) + "/" + std::to_string(b.kv_heads) + " x " +
-         std::to_string(b.head_dim);
+         " seen, window " + std::to_string(b.window) + ", heads " + std::to_string(b.heads) + "/" +
+         std::to_string(b.kv_heads) + " x " + std::to_string(b.head_dim);
 }
 
 /// queries, keys and values, context, log-sums
