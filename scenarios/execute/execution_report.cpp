@@ -57,7 +57,7 @@ std::string execution_text(const Scenario& scenario, const Execution& execution)
                       norm_text(steps.back().gradient_norm), steps.size());
   text +=
       fmt::format("step        {:.4g} ms (median), {:.0f} tokens/s\n", execution.step_s * 1e3, execution.tokens_per_s);
-  if (scenario.plan.data > 1) {
+  if (scenario.plan.replicas() > 1) {
     text += fmt::format("replicas    {}\n", execution.result.replicas_identical
                                                 ? "hold the same weights to the bit"
                                                 : "DIFFER: their weights are not the same to the bit");
