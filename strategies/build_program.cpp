@@ -432,6 +432,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   }
   Implementation made = for_precision(implementation, training);
   made.context_exchange = plan.context_exchange.value_or(made.context_exchange);
+  if (plan.context > 1) made.attention = made.context_attention.value_or(made.attention);
   const Schedule& schedule = *find_schedule(plan.schedule);
   const ScheduleShape shape{plan.pipeline, plan.chunks,
                             static_cast<int>(training.global_batch / (plan.data * plan.micro_batch))};
@@ -441,6 +442,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.stage_of_virtual = schedule.stage_of_virtual(shape);
   program.samples_per_step = training.global_batch;
   program.tokens_per_step = training.global_batch * training.sequence_length;
+  program.balanced_context = plan.context > 1 && made.balanced_context;
   const bool validates = schedule.splits_backward && made.validates_afterwards();
   const PlanGroups groups = add_groups(program, model, plan, validates);
   const Shapes shapes = shapes_of(model, training, plan, made);

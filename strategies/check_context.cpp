@@ -79,11 +79,11 @@ void check_context(const ModelSpec& model, const TrainingSpec& training, const P
   const ContextExchange exchange = plan.context_exchange.value_or(implementation.context_exchange);
   if (exchange == ContextExchange::kAllToAll) check_heads(model, plan, findings);
   check_attention(model, training, plan, exchange, findings);
-  if (implementation.attention == hw_models::AttentionKernel::kUnfused) {
+  if (implementation.context_attention.value_or(implementation.attention) == hw_models::AttentionKernel::kUnfused) {
     findings.push_back({"plan.context",
                         "context parallelism puts the outputs of kernels together by their log-sum-exps, which '" +
                             implementation.name + "' with unfused attention does not have",
-                        "use 'context: 1' or software with 'attention: flash'", false});
+                        "use 'context: 1' or software with 'context_attention: flash'", false});
   }
 }
 

@@ -44,7 +44,8 @@ constexpr std::array<Trait, 12> kUnsupported{{
     {"a bias of the LM head", [](const ModelSpec& m, const PlanSpec&) { return m.head_bias; }},
     {"fewer key-value heads than tensor ranks",
      [](const ModelSpec& m, const PlanSpec& p) { return m.kv_heads % p.tensor != 0; }},
-    {"context parallelism", [](const ModelSpec&, const PlanSpec& p) { return p.context > 1; }},
+    {"attention windows over context ranks",
+     [](const ModelSpec& m, const PlanSpec& p) { return m.window && p.context > 1; }},
 }};
 
 }  // namespace

@@ -167,7 +167,7 @@ void run_rotary(const Call& call) {
   const auto& k = call.kernel<Elementwise>();
   const std::int64_t rows = k.elements / k.columns;
   const RotaryShape shape{.rows = rows,
-                          .sequence = call.state.sequence,
+                          .sequence = call.state.order.own(),
                           .heads = k.columns / k.head_dim,
                           .head_dim = k.head_dim,
                           .stride = static_cast<std::int64_t>(call.writes[0].size()) / rows};

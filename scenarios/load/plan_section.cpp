@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/context_exchange_words.h"
@@ -118,7 +119,7 @@ Degree degree_to_change(const strategies::PlanSpec& plan, std::int64_t gpus) {
     return {"plan.pipeline", "use pipeline " + divisors_around(gpus / (tensor * context), pipeline)};
   if (gpus % (pipeline * context) == 0)
     return {"plan.tensor", "use tensor " + divisors_around(gpus / (pipeline * context), tensor)};
-  const std::int64_t fit_tensor = divisor_up_to(gpus, tensor);
+  const std::int64_t fit_tensor = std::gcd(gpus, tensor);  // divides what the given one does: heads, columns
   const std::int64_t fit_pipeline = divisor_up_to(gpus / fit_tensor, pipeline);
   std::string advice = fmt::format("use tensor {} x pipeline {}", fit_tensor, fit_pipeline);
   if (context > 1) advice += fmt::format(" x context {}", divisor_up_to(gpus / fit_tensor / fit_pipeline, context));

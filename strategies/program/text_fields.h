@@ -263,7 +263,8 @@ template <>
 struct Description<Program> {
   using T = Program;
   static constexpr auto kFields =
-      std::tuple{Field{"samples", &T::samples_per_step}, Field{"tokens", &T::tokens_per_step}};
+      std::tuple{Field{"samples", &T::samples_per_step}, Field{"tokens", &T::tokens_per_step},
+                 Field{"balanced", &T::balanced_context}};
 };
 
 }  // namespace strategies::text

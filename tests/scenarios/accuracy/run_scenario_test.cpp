@@ -91,7 +91,6 @@ struct SkipCase {
 const SkipCase kSkipped[] = {
     {{{"experts", "8"}}, "mixture of experts"},
     {{{"mla", "1"}}, "latent attention"},
-    {{{"cp", "2"}}, "context parallelism"},
     {{{"ep", "2"}}, "expert parallelism"},
     {{{"zero_stage", ""}}, "sharding unknown"},
     {{{"zero_stage", "2"}}, "plan: plan.zero"},  // in a pipeline

@@ -55,7 +55,7 @@ plan: {tensor: 8, colour: red}
 )",
      R"(scenario.yaml:4:19: error: unknown key 'colour'
     4 | plan: {tensor: 8, colour: red}
-      |                   ^ known here: chunks, context, data, expert, layers_per_stage, micro_batch, pipeline, prefetch, rank_order, recompute, reduce_each_microbatch, reshard_after_forward, schedule, sequence_parallel, shard, tensor, zero
+      |                   ^ known here: chunks, context, context_exchange, data, expert, layers_per_stage, micro_batch, pipeline, prefetch, rank_order, recompute, reduce_each_microbatch, reshard_after_forward, schedule, sequence_parallel, shard, tensor, zero
 )"},
     {"DuplicateKey",
      R"(model: llama3-8b
@@ -373,12 +373,12 @@ scenario.yaml:4:29: warning: the model's 32 layers do not divide over 3 stages; 
     {"NoDegreeAloneMendsIt",
      R"(model: llama3-8b
 training: {sequence_length: 4096, global_batch: 64}
-cluster: {node: dgx-h100, nodes: 4}
-plan: {tensor: 6, pipeline: 5}
+cluster: {node: dgx-h100, nodes: 33}
+plan: {tensor: 16, pipeline: 16}
 )",
-     R"(scenario.yaml:4:16: error: tensor 6 x pipeline 5 = 30 does not divide the cluster's 32 GPUs
-    4 | plan: {tensor: 6, pipeline: 5}
-      |                ^ use tensor 4 x pipeline 4
+     R"(scenario.yaml:4:16: error: tensor 16 x pipeline 16 = 256 does not divide the cluster's 264 GPUs
+    4 | plan: {tensor: 16, pipeline: 16}
+      |                ^ use tensor 8 x pipeline 11
 )"},
     {"RanksAndGpusDiffer",
      R"(model: llama3-8b
