@@ -159,6 +159,12 @@ strategies::ModelSpec tiny_gpt() {
 strategies::ModelSpec tiny_llama() {
   strategies::ModelSpec model = tiny(small_model(), "tiny-llama");
   model.kv_heads = 2;
+  return model;
+}
+
+strategies::ModelSpec tiny_windows() {
+  strategies::ModelSpec model = tiny_llama();
+  model.name = "tiny-windows";
   model.window = {.tokens = 6, .full_every = 2};
   return model;
 }

@@ -13,12 +13,14 @@
 #include "strategies/program/fingerprint.h"
 #include "strategies/program/text.h"
 #include "tests/golden/golden.h"
+#include "tests/programs/matmul_flops.h"
 #include "tests/programs/small_plans.h"
 #include "tests/sanitized.h"
 
 namespace strategies {
 namespace {
 
+using tests::matmul_flops;
 using tests::small_gpt;
 using tests::small_model;
 using tests::small_training;
@@ -36,19 +38,6 @@ void for_each_operation(const Role& role, Visit visit) {
   for (const Action& action : role.schedule) {
     for (const Operation& operation : role.blocks[action.block].operations) visit(operation);
   }
-}
-
-/// FLOPs of all matmuls of the job in one step.
-double matmul_flops(const Program& program) {
-  double flops = 0;
-  for (const std::uint32_t role : program.role_of_rank) {
-    for_each_operation(program.roles[role], [&](const Operation& operation) {
-      const auto* compute = std::get_if<Compute>(&operation.work);
-      const auto* matmul = compute ? std::get_if<hw_models::Matmul>(&compute->kernel) : nullptr;
-      if (matmul) flops += 2.0 * static_cast<double>(matmul->m * matmul->n * matmul->k * matmul->batch);
-    });
-  }
-  return flops;
 }
 
 std::int64_t collective_bytes(const Role& role, CollectiveKind kind, Lane lane, const std::string& label) {

@@ -12,12 +12,14 @@
 #include "strategies/build_program.h"
 #include "strategies/pipeline/schedule.h"
 #include "strategies/program/check.h"
+#include "tests/programs/matmul_flops.h"
 #include "tests/programs/small_plans.h"
 
 namespace strategies {
 namespace {
 
 using ::testing::ElementsAre;
+using tests::matmul_flops;
 
 // hidden 64, 8 heads of 8 + 4 (values 6), latents of 24 and 16; 32 tokens a microbatch; bf16.
 constexpr std::int64_t kTokens = 32, kHidden = 64, kHeads = 8, kQueryRank = 24, kRank = 16, kRope = 4;
@@ -120,20 +122,6 @@ TEST(LatentAttention, ReplicatedGradientsAreSummedWithTheNorms) {
     const std::int64_t layer = kHidden * (kQueryRank + kRank + kRope) + kQueryRank + kRank + 2 * kHidden;
     EXPECT_EQ(bytes, sequence_parallel ? 4 * (8 * layer + kHidden) : 0);
   }
-}
-
-double matmul_flops(const Program& program) {
-  double flops = 0;
-  for (const std::uint32_t role : program.role_of_rank) {
-    for (const Action& action : program.roles[role].schedule) {
-      for (const Operation& operation : program.roles[role].blocks[action.block].operations) {
-        const auto* compute = std::get_if<Compute>(&operation.work);
-        const auto* matmul = compute != nullptr ? std::get_if<hw_models::Matmul>(&compute->kernel) : nullptr;
-        if (matmul != nullptr) flops += 2.0 * static_cast<double>(matmul->m * matmul->n * matmul->k);
-      }
-    }
-  }
-  return flops;
 }
 
 // Without sequence parallelism every tensor rank multiplies all rows by the replicated matrices.

@@ -10,10 +10,13 @@
 
 #include "strategies/build_program.h"
 #include "strategies/program/check.h"
+#include "tests/programs/matmul_flops.h"
 #include "tests/programs/small_plans.h"
 
 namespace strategies {
 namespace {
+
+using tests::matmul_flops;
 
 constexpr std::int64_t kTokens = 32, kHidden = 64, kVocabulary = 1000;
 
@@ -91,20 +94,6 @@ TEST(Prediction, EveryModuleHasALossOfItsOwn) {
     EXPECT_EQ(count(last, "attention"), 16 * (4 + modules));
     EXPECT_EQ(count(program.roles[0], "embedding"), 16);
   }
-}
-
-double matmul_flops(const Program& program) {
-  double flops = 0;
-  for (const std::uint32_t role : program.role_of_rank) {
-    for (const Action& action : program.roles[role].schedule) {
-      for (const Operation& operation : program.roles[role].blocks[action.block].operations) {
-        const auto* compute = std::get_if<Compute>(&operation.work);
-        const auto* matmul = compute != nullptr ? std::get_if<hw_models::Matmul>(&compute->kernel) : nullptr;
-        if (matmul != nullptr) flops += 2.0 * static_cast<double>(matmul->m * matmul->n * matmul->k);
-      }
-    }
-  }
-  return flops;
 }
 
 TEST(Prediction, SpreadsTheModelsFlops) {
