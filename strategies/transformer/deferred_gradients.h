@@ -10,13 +10,15 @@
 
 namespace strategies {
 
-/// dW[out, in] += dy^T x
+/// dW[out, in] += dy^T x; of experts dW[groups, out, in], each from its share of the rows.
 struct WeightProduct {
   std::string label;
   BufferId dy, x;
   std::int64_t in = 1, out = 1;
   hw_models::DType dtype = hw_models::DType::kBf16;
-  bool gathers = false;  ///< x is the rank's own rows of the sequence
+  bool gathers = false;   ///< x is the rank's own rows of the sequence
+  std::int64_t rows = 0;  ///< of dy and x; 0 = the tokens of a microbatch
+  std::int64_t groups = 1;
 };
 
 /// A product that is left to do, or a parameter whose gradient is complete once all before it are done.
