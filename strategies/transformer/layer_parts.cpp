@@ -60,8 +60,7 @@ void finish_weight_product(BlockWriter& writer, const Stage& stage, const Parame
   if (product.gathers && hw_models::is_narrow(product.dtype)) {
     write_gathered_transpose(writer, stage, product.label, x.buffer);
   }
-  write_weight_gradient(writer, stage, weight, product.label, product.dy, x.buffer, product.in, product.out,
-                        product.dtype);
+  write_weight_gradient(writer, stage, weight, product, x.buffer);
   free_gathered(writer, x.buffer, product.x);
 }
 
@@ -114,28 +113,36 @@ bool keeps_products(const Stage& stage) {
          gradient_bytes > static_cast<double>(stage.shapes.activation_bytes);
 }
 
-void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
-                           BufferId dy, BufferId x, std::int64_t in, std::int64_t out, hw_models::DType dtype) {
+void write_grouped(BlockWriter& writer, const Stage& stage, hw_models::Matmul kernel, const std::string& label,
+                   const BlockWriter::Buffers& reads, BufferId output) {
+  const std::int64_t kernels = stage.implementation.grouped_experts ? 1 : kernel.batch;
+  kernel.batch /= kernels;
+  for (std::int64_t i = 0; i < kernels; ++i) writer.compute(kernel, label, reads, {output});
+}
+
+void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight,
+                           const WeightProduct& product, BufferId x) {
   const bool passes = stage.plan.shards_gradients();  // the product is the gradient: there is nothing to add it to
   const bool fused = stage.implementation.fused_gradient_accumulation || passes;
   const hw_models::DType gradient = passes ? stage.parameters.passing_gradient() : stage.implementation.gradient;
-  const hw_models::Matmul kernel{.m = out,
-                                 .n = in,
-                                 .k = stage.shapes.tokens,
-                                 .dtype = dtype,
+  const std::int64_t rows = product.rows == 0 ? stage.shapes.tokens : product.rows;
+  const hw_models::Matmul kernel{.m = product.out,
+                                 .n = product.in,
+                                 .k = (rows + product.groups - 1) / product.groups,
+                                 .batch = product.groups,
+                                 .dtype = product.dtype,
                                  .output = fused ? gradient : stage.shapes.activation,
                                  .accumulate = fused && !passes,
                                  .transpose_a = true};
   const Phase phase = writer.phase();
   writer.at(writer.layer(), Phase::kWeightGradient);
-  if (fused) {
-    writer.compute(kernel, label + "-wgrad", {dy, x}, {weight.gradient});
-  } else {  // the product has a buffer of its own and is added in a second pass
-    const std::int64_t product_bytes = out * in * stage.shapes.activation_bytes;
-    const BufferId product = writer.temporary("product", product_bytes);
-    writer.compute(kernel, label + "-wgrad", {dy, x}, {product});
-    write_accumulation(writer, stage, weight, label, product, out * in);
-    keeps_products(stage) ? writer.free_at_end(product) : writer.free(product);
+  const std::int64_t elements = product.groups * product.out * product.in;
+  BufferId into = weight.gradient;
+  if (!fused) into = writer.temporary("product", elements * stage.shapes.activation_bytes);
+  write_grouped(writer, stage, kernel, product.label + "-wgrad", {product.dy, x}, into);
+  if (!fused) {  // the product has a buffer of its own and is added in a second pass
+    write_accumulation(writer, stage, weight, product.label, into, elements);
+    keeps_products(stage) ? writer.free_at_end(into) : writer.free(into);
   }
   writer.at(writer.layer(), phase);
 }
@@ -201,7 +208,8 @@ void write_weight_product(BlockWriter& writer, const Stage& stage, const Paramet
   } else if (product.gathers) {
     x = gather_kept_input(writer, stage, product.label, product.x);
   } else {
-    x.buffer = write_kept_input(writer, stage, product.label, product.x, product.in);
+    const std::int64_t rows = product.rows == 0 ? stage.shapes.tokens : product.rows;
+    x.buffer = write_kept_rows(writer, stage, product.label, product.x, rows * product.in);
   }
   finish_weight_product(writer, stage, weight, product, x);
 }
@@ -260,36 +268,39 @@ hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward) {
   return kernel;
 }
 
-void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, std::optional<BufferId> bias,
-                              BufferId activated) {
+MlpSize mlp_size(const Shapes& shapes) { return {shapes.tokens, shapes.ffn, shapes.up}; }
+
+void write_activation_forward(BlockWriter& writer, const Stage& stage, const MlpSize& size, BufferId up,
+                              std::optional<BufferId> bias, BufferId activated) {
   const Shapes& s = stage.shapes;
-  const std::int64_t elements = s.tokens * s.ffn;
-  const std::int64_t in = s.tokens * s.up * s.activation_bytes;
+  const std::int64_t elements = size.rows * size.ffn;
+  const std::int64_t in = size.rows * size.up * s.activation_bytes;
   const std::int64_t out = elements * s.activation_bytes;
   const bool fused = stage.implementation.fused_elementwise;
   if (!fused && (bias || !stage.implementation.fused_gate)) {  // bias add, or the gate's product, in a pass of its own
-    Elementwise add{ElementwiseKind::kAdd, s.tokens * s.up, in, in, false};
-    if (bias) add.columns = s.up;
+    Elementwise add{ElementwiseKind::kAdd, size.rows * size.up, in, in, false};
+    if (bias) add.columns = size.up;
     writer.compute(add, "mlp-bias", bias ? BlockWriter::Buffers{up, *bias} : BlockWriter::Buffers{up}, {up});
   }
   Elementwise kernel{activation_kind(stage.model), elements, in, out, false};
-  kernel.columns = s.ffn;
+  kernel.columns = size.ffn;
   writer.compute(kernel, "activation", bias && fused ? BlockWriter::Buffers{up, *bias} : BlockWriter::Buffers{up},
                  {activated});
 }
 
-void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated_gradient,
-                               std::optional<BufferId> bias, BufferId up_gradient) {
+void write_activation_backward(BlockWriter& writer, const Stage& stage, const MlpSize& size, BufferId up,
+                               BufferId activated_gradient, std::optional<BufferId> bias, BufferId up_gradient) {
   const Shapes& s = stage.shapes;
-  const std::int64_t elements = s.tokens * s.ffn;
-  const std::int64_t wide = s.tokens * s.up * s.activation_bytes;
+  const std::int64_t elements = size.rows * size.ffn;
+  const std::int64_t wide = size.rows * size.up * s.activation_bytes;
   if (stage.separate_gate()) {  // the gate's product, and gate and up joined
-    writer.compute(
-        Elementwise{ElementwiseKind::kCopy, s.tokens * s.up, 2 * wide + elements * s.activation_bytes, 2 * wide, true},
-        "gate-product-backward", {up, activated_gradient}, {activated_gradient});
+    writer.compute(Elementwise{ElementwiseKind::kCopy, size.rows * size.up, 2 * wide + elements * s.activation_bytes,
+                               2 * wide, true},
+                   "gate-product-backward", {up, activated_gradient}, {activated_gradient});
   }
-  Elementwise kernel{activation_kind(stage.model), s.tokens * s.up, wide + elements * s.activation_bytes, wide, true};
-  kernel.columns = s.ffn;
+  Elementwise kernel{activation_kind(stage.model), size.rows * size.up, wide + elements * s.activation_bytes, wide,
+                     true};
+  kernel.columns = size.ffn;
   BlockWriter::Buffers reads{up, activated_gradient};
   if (bias) reads.push_back(*bias);
   writer.compute(kernel, "activation-backward", std::move(reads), {up_gradient});

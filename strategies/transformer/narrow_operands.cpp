@@ -74,9 +74,20 @@ Moved write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::stri
   return gather(writer, stage, normed, 1);
 }
 
+Moved write_narrow_stream(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                          std::optional<BufferId> kept) {
+  if (!kept) return narrow_and_gather(writer, stage, label, wide);
+  write_narrowing(writer, stage, label, wide, *kept, rows(stage), copies_before_gather(stage));
+  return gather(writer, stage, *kept, 1);
+}
+
 BufferId write_narrow_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
                             std::optional<BufferId> kept, std::int64_t columns) {
-  const std::int64_t elements = stage.shapes.tokens * columns;
+  return write_narrow_rows(writer, stage, label, wide, kept, stage.shapes.tokens * columns);
+}
+
+BufferId write_narrow_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                           std::optional<BufferId> kept, std::int64_t elements) {
   const BufferId narrow = kept ? *kept : operand(writer, stage, "narrow-input", elements, false);
   write_narrowing(writer, stage, label, wide, narrow, elements, kept && stage.shapes.narrow.copies());
   return narrow;
@@ -109,7 +120,11 @@ BufferId write_narrow_branch(BlockWriter& writer, const Stage& stage, const Grad
 
 BufferId write_narrow_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
                                const std::string& label, BufferId wide, std::int64_t columns) {
-  const std::int64_t elements = stage.shapes.tokens * columns;
+  return write_narrow_gradient_rows(writer, stage, buckets, label, wide, stage.shapes.tokens * columns);
+}
+
+BufferId write_narrow_gradient_rows(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
+                                    const std::string& label, BufferId wide, std::int64_t elements) {
   const bool copy = stage.shapes.narrow.copies();
   const BufferId narrow = gradient_operand(writer, buckets, label + "-narrow-gradient",
                                            stage.shapes.narrow.bytes(elements) * (copy ? 2 : 1));
@@ -118,10 +133,10 @@ BufferId write_narrow_gradient(BlockWriter& writer, const Stage& stage, const Gr
   return narrow;
 }
 
-BufferId write_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
-                          std::int64_t columns) {
+BufferId write_kept_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
+                         std::int64_t elements) {
   if (stage.shapes.narrow.keeps) return kept;
-  return write_narrow_input(writer, stage, label + "-again", kept, std::nullopt, columns);
+  return write_narrow_rows(writer, stage, label + "-again", kept, std::nullopt, elements);
 }
 
 Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept) {

@@ -20,6 +20,12 @@ void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string&
 /// sequence. `normed` is what is kept, in the format that the stack keeps.
 Moved write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId normed,
                         const std::function<void(BufferId)>& write_norm);
+/// The same of a stream that is there, wide: narrowed into `kept` where the stack keeps narrow operands.
+Moved write_narrow_stream(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                          std::optional<BufferId> kept);
+/// `elements` of this rank narrowed into `kept`, with the copy for its other product, or into a buffer of this block.
+BufferId write_narrow_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                           std::optional<BufferId> kept, std::int64_t elements);
 /// Forward, second matrix: its input `wide` [tokens, columns] narrowed into `kept`, or into a buffer of this block
 /// where the stack keeps wide values.
 BufferId write_narrow_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
@@ -35,10 +41,12 @@ BufferId write_narrow_branch(BlockWriter& writer, const Stage& stage, const Grad
 /// Backward, first matrix: the gradient of its output [tokens, columns]; `wide` is freed.
 BufferId write_narrow_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
                                const std::string& label, BufferId wide, std::int64_t columns);
-/// Backward, second matrix: its input [tokens, columns] as the weight gradient reads it: `kept`, or a buffer of this
-/// block.
-BufferId write_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
-                          std::int64_t columns);
+/// Backward, second matrix: its input as the weight gradient reads it: `kept`, or a buffer of this block.
+BufferId write_kept_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
+                         std::int64_t elements);
+/// A gradient of `elements` narrowed for both its products; `wide` is freed. Lives on as above.
+BufferId write_narrow_gradient_rows(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
+                                    const std::string& label, BufferId wide, std::int64_t elements);
 /// Backward, first matrix: its input, gathered again.
 Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept);
 /// What the weight gradient needs of a gathered operand [tokens, hidden] before it can read it.

@@ -91,6 +91,7 @@ class StageParameters {
   struct Place {
     int sharded_axis = -1;
     bool expert = false;
+    bool wide = false;  ///< no operand of narrow products
     int layer = -1, chunk = 0;
     std::vector<std::int64_t> parts = {};  ///< TensorSlice::parts
   };
