@@ -60,6 +60,10 @@ std::string plan_text(const Scenario& scenario) {
   const strategies::PlanSpec& plan = scenario.plan;
   const std::int64_t microbatches = scenario.training.global_batch / (plan.data * plan.micro_batch);
   std::string text = fmt::format("tensor {} x pipeline {} x data {}", plan.tensor, plan.pipeline, plan.data);
+  if (scenario.model.experts) {
+    text += fmt::format(" (experts: tensor {} x expert {} x data {})", plan.tensor_of_experts(), plan.expert,
+                        plan.expert_replicas());
+  }
   if (plan.pipeline > 1) text += ", " + plan.schedule;
   if (plan.chunks > 1) text += fmt::format(" ({} chunks)", plan.chunks);
   text += fmt::format(", {} microbatches of {}", microbatches, plan.micro_batch);

@@ -47,8 +47,8 @@ void expect_distinct_names(int count) {
 TEST(Names, AreDistinctAndComplete) {
   expect_distinct_names<Lane>(kLanes);
   expect_distinct_names<Holds>(5);
-  expect_distinct_names<CollectiveKind>(6);
-  expect_distinct_names<HostReason>(7);
+  expect_distinct_names<CollectiveKind>(8);
+  expect_distinct_names<HostReason>(8);
   expect_distinct_names<Phase>(8);
   expect_distinct_names<BlockKind>(6);
   expect_distinct_names<Variant>(4);
