@@ -322,6 +322,11 @@ std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const S
     // A rack-wide NVLink domain is one node of the catalogue; anything else is another machine than ours.
     if (cluster.node.scale_up_domain <= run.gpus_per_node) cluster.node.gpus = static_cast<int>(run.gpus_per_node);
   }
+  // A job over several racks gets as many GPUs of each (Slurm's segments), so that its groups do not straddle them.
+  const std::int64_t domain = cluster.node.scale_up_domain, racks = (run.gpus + domain - 1) / domain;
+  if (racks > 1 && domain > cluster.node.gpus && run.gpus % (racks * cluster.node.gpus) == 0) {
+    cluster.node.scale_up_domain = static_cast<int>(run.gpus / racks);
+  }
   cluster.nodes = static_cast<int>((run.gpus + cluster.node.gpus - 1) / cluster.node.gpus);
   const bool one_domain = cluster.nodes == 1 || (cluster.node.scale_up == hw_models::ScaleUpKind::kSwitch &&
                                                  run.gpus <= cluster.node.scale_up_domain);
