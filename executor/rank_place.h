@@ -12,6 +12,7 @@ struct RankPlace {
   std::uint32_t role = 0;
   int tensor = 0, tensors = 1;    ///< coordinate and extent of "tp"
   int replica = 0, replicas = 1;  ///< of "dp"
+  int context = 0, contexts = 1;  ///< of "cp"
 };
 
 inline RankPlace place_of(const strategies::Program& program, strategies::Rank rank) {
@@ -25,6 +26,7 @@ inline RankPlace place_of(const strategies::Program& program, strategies::Rank r
   };
   look_up("tp", place.tensor, place.tensors);
   look_up("dp", place.replica, place.replicas);
+  look_up("cp", place.context, place.contexts);
   return place;
 }
 

@@ -57,11 +57,15 @@ void RunCollector::finished(int rank, const RankSummary& summary) {
 
 RunResult RunCollector::take() {
   const strategies::Mesh& mesh = program_.views.front();
-  const int data = mesh.find("dp");
+  const int data = mesh.find("dp"), context = mesh.find("cp");
+  const int contexts = context < 0 ? 1 : mesh.dimensions[static_cast<std::size_t>(context)].extent;
   const int pieces = pieces_of_weights(program_);
   for (int rank = 0; rank < program_.ranks() && data >= 0; ++rank) {
-    const int same_pieces = mesh.coordinate({rank}, data) % pieces;
-    const auto first = static_cast<std::size_t>(mesh.moved({rank}, data, same_pieces).value);
+    // Pieces are dealt to the context ranks of a replica before the next one.
+    const int same_pieces = mesh.coordinate({rank}, data) % std::max(1, pieces / contexts);
+    strategies::Rank twin = mesh.moved({rank}, data, same_pieces);
+    if (pieces == 1 && context >= 0) twin = mesh.moved(twin, context, 0);
+    const auto first = static_cast<std::size_t>(twin.value);
     const RankSummary &own = result_.ranks[static_cast<std::size_t>(rank)], &other = result_.ranks[first];
     result_.replicas_identical = result_.replicas_identical && own.weights_hash == other.weights_hash;
   }

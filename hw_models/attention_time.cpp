@@ -1,10 +1,15 @@
 // Attention.
 //
 // Flash (one kernel, the score matrix stays on chip):
-//   FLOPs   = 2 b h sq sk (d + dv), when causal x (sk - sq / 2) / sk: the last query sees all keys; backward 2.5 x
-//   compute = FLOPs x padding / (peak x best x share x width(d)) x (1 + SMs / blocks)
+//   FLOPs   = 2 b h sq sk (d + dv) x seen; backward 2.5 x
+//   seen    = 1, causal 1 - sq / (2 sk): the last query sees all keys; causal with a window of w < sk keys
+//             [sq w - (w - sk + sq)^2 / 2 for the queries whose window is not full yet] / (sq sk)
+//   tiles   = keys that the tiles of a query hold over those it sees: with a full window 128 more, half a tile at
+//             either end
+//   compute = FLOPs x tiles x padding / (peak x best x share x width(d)) x (1 + SMs / blocks)
 //   blocks  = b h ceil(s / rows), padding = ceil(s / rows) rows / s;   s = sq forward, sk backward
 //   time    = ramp + max(compute, memory)
+// FlashAttention-2 takes one head size: narrower values are padded to the keys' (DeepSeek's published modelling code).
 // The term SMs / blocks is the tail: while the last block runs, the others wait, one block's time on average.
 //
 // Unfused (Q K^T and P V as batched matmuls, the whole square even when causal, the scores pass through memory):
@@ -33,6 +38,9 @@ constexpr double kScoreWidth = 32;
 /// once.
 constexpr double kRows = 128;
 constexpr double kTwoTileRate = 1e13;
+
+/// Keys of one tile of a flash kernel (FlashAttention-2: 64 or 128; -3: 128 or 176 at head size 128).
+constexpr double kWindowTile = 128;
 
 /// Backward recomputes Q K^T and forms dV, dP, dQ, dK: five matmuls for the forward's two.
 constexpr double kBackwardFlops = 2.5;
@@ -73,6 +81,24 @@ double flash_bytes(const Sizes& sizes, bool backward) {
          2 * 4 * sizes.query();
 }
 
+/// Share of the rectangle of scores that queries see, and that a flash kernel computes because tiles are whole. Without
+/// a window the tile on the diagonal is part of the measured rate.
+struct Seen {
+  double share = 1, computed = 1;
+};
+
+Seen seen(const Attention& attention, const Sizes& sizes) {
+  if (!attention.causal) return {};
+  const double all = 1 - sizes.queries / (2 * sizes.keys);
+  const auto window = static_cast<double>(attention.window);
+  if (window <= 0 || window >= sizes.keys) return {all, all};
+  const double filling = std::clamp(window - (sizes.keys - sizes.queries), 0.0, sizes.queries);
+  const double band = sizes.queries * window - filling * filling / 2;
+  const double visited = band + (sizes.queries - filling) * kWindowTile;
+  const double square = sizes.queries * sizes.keys;
+  return {band / square, std::min(visited / square, all)};
+}
+
 double width_efficiency(double width) {
   const auto saturation = [](double value) { return value / (value + kScoreWidth); };
   return std::min(1.0, saturation(width) / saturation(128));
@@ -81,12 +107,15 @@ double width_efficiency(double width) {
 KernelCost flash_cost(const Attention& attention, const GpuSpec& gpu) {
   const Sizes sizes(attention);
   const double peak = matrix_rate(attention.dtype, gpu).value();
-  double flops = 2 * sizes.square() * (sizes.width + sizes.value_width);
-  if (attention.causal) flops *= 1 - sizes.queries / (2 * sizes.keys);
-  if (attention.backward) flops *= kBackwardFlops;
+  const Seen share_seen = seen(attention, sizes);
+  const double passes = attention.backward ? kBackwardFlops : 1;
+  const double all_flops = 2 * sizes.square() * (sizes.width + sizes.value_width) * passes;
+  const double flops = all_flops * share_seen.share;
+  double computed = all_flops * share_seen.computed;
   double share = attention.backward ? kBackwardShare : kForwardShare;
   if (attention.kernel == AttentionKernel::kFlash2) {
     share *= std::min(1.0, kAmpereInstructionRate * gpu.multiprocessors / peak);
+    computed *= 2 * std::max(sizes.width, sizes.value_width) / (sizes.width + sizes.value_width);  // one head size
   }
   const double rate = peak * gpu.matrix_efficiency * share * width_efficiency((sizes.width + sizes.value_width) / 2);
   const bool two_tiles = gpu.peak(DType::kBf16).value() / gpu.multiprocessors > kTwoTileRate && !attention.backward;
@@ -95,7 +124,7 @@ KernelCost flash_cost(const Attention& attention, const GpuSpec& gpu) {
   const double blocks_per_head = std::ceil(length / rows);
   const double blocks = sizes.sequences * sizes.heads * blocks_per_head;
   const double padding = blocks_per_head * rows / length;
-  const double compute = flops * padding / rate * (1 + gpu.multiprocessors / blocks);
+  const double compute = computed * padding / rate * (1 + gpu.multiprocessors / blocks);
   const double bytes = flash_bytes(sizes, attention.backward);
   const double memory = streaming_time(bytes, gpu).value();
   return {.time = kKernelRamp + Seconds(std::max(compute, memory)),

@@ -62,7 +62,6 @@ ClusterNumbering::ClusterNumbering(const ClusterSpec& spec) : nodes(spec.nodes) 
     pools_.push_back(pools_.empty() ? pool : pools_.back().followed_by(pool));
     gpus += pool.nodes * pool.gpus;
     nics = std::max(nics, pool.nics);
-    hosts = std::max(hosts, pool.hosts);
     scale_up_switches += pool.scale_up_switches;
     devices_of_nodes_ += static_cast<std::uint32_t>(pool.nodes) * pool.devices_per_node();
   }
@@ -76,22 +75,19 @@ ClusterNumbering::ClusterNumbering(const ClusterSpec& spec) : nodes(spec.nodes) 
 }
 
 // A cluster has a handful of pools at most: the last one that begins at or before the node (GPU, device) holds it.
-std::size_t ClusterNumbering::pool_of_node(int node) const {
+template <typename Number>
+std::size_t ClusterNumbering::last_begun(Number PoolNumbering::*first, Number number) const {
   std::size_t pool = pools_.size() - 1;
-  while (pool > 0 && pools_[pool].first_node > node) --pool;
+  while (pool > 0 && pools_[pool].*first > number) --pool;
   return pool;
 }
 
-std::size_t ClusterNumbering::pool_of_gpu(int gpu) const {
-  std::size_t pool = pools_.size() - 1;
-  while (pool > 0 && pools_[pool].first_gpu > gpu) --pool;
-  return pool;
-}
+std::size_t ClusterNumbering::pool_of_node(int node) const { return last_begun(&PoolNumbering::first_node, node); }
+
+std::size_t ClusterNumbering::pool_of_gpu(int gpu) const { return last_begun(&PoolNumbering::first_gpu, gpu); }
 
 const PoolNumbering& ClusterNumbering::pool_of_device(DeviceId device) const {
-  std::size_t pool = pools_.size() - 1;
-  while (pool > 0 && pools_[pool].first_device > device.value) --pool;
-  return pools_[pool];
+  return pools_[last_begun(&PoolNumbering::first_device, device.value)];
 }
 
 int ClusterNumbering::node_of(int gpu) const {

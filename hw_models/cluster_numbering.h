@@ -81,7 +81,7 @@ class ClusterNumbering {
   explicit ClusterNumbering(const ClusterSpec& spec);
 
   int nodes, gpus = 0;
-  int nics = 0, hosts = 0;    ///< of the node that has most: NIC i of node n is the cluster's n * nics + i
+  int nics = 0;               ///< of the node that has most: NIC i of node n is the cluster's n * nics + i
   int scale_up_switches = 0;  ///< in the cluster
   int leaves_per_unit = 0, leaves = 0, spines = 0, cores = 0;
   int nodes_per_unit = 1, leaves_per_pod = 1;
@@ -118,6 +118,8 @@ class ClusterNumbering {
  private:
   DeviceId in_node(int node, int local) const;
   DeviceId shared(int index) const { return DeviceId{devices_of_nodes_ + static_cast<std::uint32_t>(index)}; }
+  template <typename Number>
+  std::size_t last_begun(Number PoolNumbering::*first, Number number) const;
   const PoolNumbering& pool_of_device(DeviceId device) const;
   int rail(int local_nic) const { return leaves_per_unit > 1 ? local_nic : 0; }
 

@@ -25,7 +25,8 @@ struct Matmul {
 enum class AttentionKernel : std::uint8_t { kFlash, kFlash2, kUnfused };
 
 /// Softmax(Q K^T / sqrt(d)) V per head. `causal` spares a flash kernel the keys behind a query, the last query
-/// sees all of them: half the FLOPs of a square; an unfused kernel computes the whole rectangle and moves the score
+/// sees all of them: half the FLOPs of a square, and a window those before
+/// it; an unfused kernel computes the whole rectangle and moves the score
 /// matrix through memory.
 struct Attention {
   std::int64_t batch = 1;                ///< sequences
@@ -37,6 +38,7 @@ struct Attention {
   bool dropout = false;   ///< unfused only: one more pass over the score matrix and its mask
   AttentionKernel kernel = AttentionKernel::kFlash;
   DType dtype = DType::kBf16;
+  std::int64_t window = 0;  ///< causal: keys that a query sees, its own and those before it; 0 = all
   bool operator==(const Attention&) const = default;
 };
 

@@ -77,6 +77,13 @@ std::string_view elementwise_kind(const Elementwise& pass) {
   return "";
 }
 
+/// Measured is the causal square, half its scores: how many of it a block of queries x keys has.
+double causal_squares(const Attention& a) {
+  const double queries = number(a.query_length), keys = number(a.key_length);
+  const double seen = a.causal ? queries * (keys - queries / 2) : queries * keys;
+  return seen / (queries * queries / 2);
+}
+
 struct PointOf {
   std::optional<KernelPoint> operator()(const Matmul& product) const {
     if (product.transpose_a && product.transpose_b) return std::nullopt;
@@ -86,7 +93,7 @@ struct PointOf {
   std::optional<KernelPoint> operator()(const Attention& a) const {
     return KernelPoint{a.backward ? "attention-backward" : "attention-forward",
                        {number(a.query_length), number(a.head_dim)},
-                       number(a.batch) * number(a.heads)};
+                       number(a.batch) * number(a.heads) * causal_squares(a)};
   }
   std::optional<KernelPoint> operator()(const Norm& norm) const {
     const bool layer = norm.kind == NormKind::kLayerNorm;

@@ -64,18 +64,17 @@ const TransferPrice& CollectivePrices::of(const strategies::Collective& collecti
   const auto key = std::make_tuple(process, collective.group, collective.kind, bytes);
   if (const auto known = by_class_.find(key); known != by_class_.end()) return known->second;
   TransferPrice found;
-  const GroupLayout* slowest = nullptr;
-  for (const GroupLayout& layout : layouts(collective.group, process)) {
+  const Layouts& all = layouts(collective.group, process);
+  const GroupLayout* slowest = &*all.begin();
+  for (const GroupLayout& layout : all) {
     const CollectiveEstimate estimate = on(collective.kind, bytes, layout);
     if (estimate.time < found.time) continue;
     found.time = estimate.time;
     found.algorithm = estimate.algorithm;
     slowest = &layout;
   }
-  if (slowest != nullptr) {
-    found.load =
-        hw_models::collective_load(operation_of(collective.kind), bytes, *slowest, cluster_.spec(), pool_of(process));
-  }
+  found.load =
+      hw_models::collective_load(operation_of(collective.kind), bytes, *slowest, cluster_.spec(), pool_of(process));
   return by_class_.emplace(key, found).first->second;
 }
 

@@ -87,7 +87,8 @@ PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& 
   ids.world = add(group_over(mesh, "world", {"tp", "cp", "dp", "pp"}));
   if (plan.context > 1) ids.context = add(group_over(mesh, "context", {"cp"}));
   const int last = program.stage_of_virtual.back();
-  if (model.tied_embeddings && last != program.stage_of_virtual.front()) {
+  const bool two_tables = model.tied_embeddings || model.extra_prediction_layers > 0;
+  if (two_tables && last != program.stage_of_virtual.front()) {
     ids.embedding = add({"embedding", 0, {{mesh.find("pp"), {0, last}}}});
   }
   if (validates_afterwards) ids.replica = add(group_over(mesh, "replica", {"tp", "cp", "dp"}));
@@ -182,7 +183,13 @@ class StageBuilder {
       for (int i = 0; i < chunk.layers; ++i) {
         stage_.parameters.add_layer(stage_.model, chunk.first_layer + i, chunk.index);
       }
-      if (chunk.last()) stage_.parameters.add_head(stage_.model, chunk.index, tied, tied && has_embedding);
+      if (!chunk.last()) continue;
+      stage_.parameters.add_head(stage_.model, chunk.index, tied, tied && has_embedding);
+      const int predictions = stage_.model.extra_prediction_layers;
+      for (int k = 0; k < predictions; ++k) {
+        stage_.parameters.add_prediction(stage_.model, stage_.model.layers + k, chunk.index);
+      }
+      if (predictions > 0 && !tied && !has_embedding) stage_.parameters.add_embedding_copy(stage_.model, chunk.index);
     }
     stage_.parameters.add_optimizer_state();
     stage_.parameters.add_narrow_copies();
@@ -205,7 +212,7 @@ class StageBuilder {
       return add_buffer(stage_.role, name, stage_.shapes.stream_bytes(), Holds::kActivations, Lifetime::kMicrobatch);
     };
     stage_.handed_activation = chunk.layers > 0 ? stage_.layers.at(chunk.first_layer).input
-                               : chunk.last()   ? stage_.head_input
+                               : chunk.last()   ? stage_.head.input
                                                 : add("handed-activation");
     stage_.handed_gradient = add("handed-gradient");
   }
@@ -471,6 +478,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   }
   Implementation made = for_precision(implementation, training);
   made.context_exchange = plan.context_exchange.value_or(made.context_exchange);
+  if (plan.context > 1) made.attention = made.context_attention.value_or(made.attention);
   const Schedule& schedule = *find_schedule(plan.schedule);
   const ScheduleShape shape{plan.pipeline, plan.chunks,
                             static_cast<int>(training.global_batch / (plan.data * plan.micro_batch))};
@@ -480,6 +488,7 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.stage_of_virtual = schedule.stage_of_virtual(shape);
   program.samples_per_step = training.global_batch;
   program.tokens_per_step = training.global_batch * training.sequence_length;
+  program.balanced_context = plan.context > 1 && made.balanced_context;
   const bool validates = schedule.splits_backward && made.validates_afterwards();
   const PlanGroups groups = add_groups(program, model, plan, validates);
   const RankLoads loads = expert_loads(model, training, plan);

@@ -48,6 +48,23 @@ void check_heads(const ModelSpec& model, const PlanSpec& plan, std::vector<PlanF
                       false});
 }
 
+void check_attention(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
+                     ContextExchange exchange, std::vector<PlanFinding>& findings) {
+  // Transformer Engine refuses sliding windows with cp_comm_type p2p.
+  const bool windows = model.window && model.window->tokens < training.sequence_length;
+  if (windows && exchange == ContextExchange::kRing) {
+    findings.push_back({"plan.context_exchange",
+                        "'" + model.name + "' has attention windows of " + std::to_string(model.window->tokens) +
+                            " tokens, which the ring does not know",
+                        "use 'context_exchange: all-gather'", false});
+  }
+  // The ring and the all-to-all leave something else in the buffer of queries, keys and values than was computed.
+  if (plan.recompute == Recompute::kUpProjection && exchange != ContextExchange::kAllGather) {
+    findings.push_back({"plan.recompute", "'recompute: up-projection' is not supported with this exchange",
+                        "use 'context_exchange: all-gather' or 'recompute: full'", false});
+  }
+}
+
 }  // namespace
 
 void check_context(const ModelSpec& model, const TrainingSpec& training, const PlanSpec& plan,
@@ -61,11 +78,12 @@ void check_context(const ModelSpec& model, const TrainingSpec& training, const P
   check_sequence(training, plan, implementation.balanced_context, findings);
   const ContextExchange exchange = plan.context_exchange.value_or(implementation.context_exchange);
   if (exchange == ContextExchange::kAllToAll) check_heads(model, plan, findings);
-  if (implementation.attention == hw_models::AttentionKernel::kUnfused) {
+  check_attention(model, training, plan, exchange, findings);
+  if (implementation.context_attention.value_or(implementation.attention) == hw_models::AttentionKernel::kUnfused) {
     findings.push_back({"plan.context",
                         "context parallelism puts the outputs of kernels together by their log-sum-exps, which '" +
                             implementation.name + "' with unfused attention does not have",
-                        "use 'context: 1' or software with 'attention: flash'", false});
+                        "use 'context: 1' or software with 'context_attention: flash'", false});
   }
 }
 

@@ -42,9 +42,9 @@ class PlanCheck {
   }
 
   void supported() {
-    if (model_.latent) {
-      error("model", "'" + model_.name + "' uses latent attention, which this version counts but cannot simulate",
-            "choose a model with plain attention");
+    if (plan_.recompute == Recompute::kUpProjection && !model_.latent) {
+      error("plan.recompute", "'recompute: up-projection' needs the latents that '" + model_.name + "' does not have",
+            "use 'recompute: selective'");
     }
     if (model_.parallel_block) {
       warning("model",
@@ -64,6 +64,7 @@ class PlanCheck {
     if (plan_.tensor == 1) return;
     divides("attention heads", model_.heads);
     divides("MLP columns", model_.ffn);
+    if (model_.extra_prediction_layers > 0) divides("hidden columns", model_.hidden);
     const std::int64_t kv = model_.kv_heads;
     if (model_.heads % plan_.tensor == 0 && kv % plan_.tensor != 0 && plan_.tensor % kv != 0) {
       error("plan.tensor",

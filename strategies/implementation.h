@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "hw_models/kernel.h"
@@ -28,6 +29,8 @@ enum class SelectiveRecompute : std::uint8_t {
 struct Implementation {
   std::string name = "megatron-core";
   hw_models::AttentionKernel attention = hw_models::AttentionKernel::kFlash;
+  /// Where sequences are split, if it is another one.
+  std::optional<hw_models::AttentionKernel> context_attention = std::nullopt;
   hw_models::DType gradient = hw_models::DType::kFp32;  ///< accumulation and reduction
   hw_models::DType parameter_gather = hw_models::DType::kBf16;
   hw_models::DType logits = hw_models::DType::kFp32;

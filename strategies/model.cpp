@@ -111,6 +111,19 @@ N output_table(const ModelSpec& model) {
   return static_cast<N>(model.vocabulary) * static_cast<N>(model.hidden);
 }
 
+/// Extra prediction layers (DeepSeek-V3 §2.2): three norms, the projection of two streams into one, a layer like the
+/// last; the tables are the model's.
+template <class N>
+Weights<N> prediction_weights(const ModelSpec& model, int routed) {
+  if (model.extra_prediction_layers == 0) return {};
+  const N hidden = static_cast<N>(model.hidden);
+  const bool experts = is_expert_layer(model, model.layers);
+  const Weights<N> layer = layer_weights<N>(
+      model, experts ? experts_weights<N>(model, routed) : mlp_weights<N>(model, model.ffn, model.mlp_bias));
+  return static_cast<N>(model.extra_prediction_layers) *
+         (layer + Weights<N>{2 * hidden * hidden, 3 * norm_weights<N>(model)});
+}
+
 /// Everything outside the layers.
 template <class N>
 N outer_parameters(const ModelSpec& model) {
@@ -138,6 +151,10 @@ void check_attention(const ModelSpec& model, std::vector<ModelDefect>& defects) 
   if (model.qkv_bias || model.attention_output_bias) {
     defects.push_back({"latent", "biases of latent attention are not supported", ""});
   }
+  if (model.query_key_norm || model.query_key_norm_full) {
+    defects.push_back({"latent", "norms of queries and keys beside those of the latents are not supported",
+                       "leave query_key_norm out"});
+  }
 }
 
 void check_experts(const ModelSpec& model, std::vector<ModelDefect>& defects) {
@@ -162,6 +179,12 @@ void check_experts(const ModelSpec& model, std::vector<ModelDefect>& defects) {
 bool is_expert_layer(const ModelSpec& model, int layer) {
   if (!model.experts || layer < model.experts->leading_dense_layers) return false;
   return (layer - model.experts->leading_dense_layers + 1) % model.experts->frequency == 0;
+}
+
+std::int64_t window_of(const ModelSpec& model, int layer, std::int64_t sequence_length) {
+  if (!model.window || model.window->tokens >= sequence_length) return 0;
+  const int every = model.window->full_every;
+  return every > 0 && (layer + 1) % every == 0 ? 0 : model.window->tokens;
 }
 
 std::vector<ModelDefect> check_model(const ModelSpec& model) {
@@ -198,20 +221,41 @@ ParameterCount count_parameters(const ModelSpec& model) {
   if (with_experts > 0) {
     count.expert_layer = layer_weights<Count>(model, experts_weights<Count>(model, all_experts)).total();
   }
+  count.prediction = prediction_weights<Count>(model, all_experts).total();
   return count;
 }
 
 // Each weight of a matrix costs 2 FLOPs forward and 4 backward per token. Q K^T and P V of one token against all
-// `sequence_length` keys: 2 heads (head_dim + value_dim) FLOPs per key forward, twice that backward.
+// `sequence_length` keys: 2 heads (head_dim + value_dim) FLOPs per key forward, twice that backward. Of a band of keys
+// less than w before or behind, s queries see s^2 - (s - w)^2 in all, 2 w - w^2 / s each.
 TokenFlops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_length) {
   const int active_experts = model.experts ? model.experts->per_token : 0;
   TokenFlops flops;
-  flops.dense = 6.0 * (all_layers<double>(model, active_experts).matrices + output_table<double>(model));
+  const int heads = 1 + model.extra_prediction_layers;
+  const double matrices =
+      all_layers<double>(model, active_experts).matrices + prediction_weights<double>(model, active_experts).matrices;
+  flops.dense = 6.0 * (matrices + heads * output_table<double>(model));
   const std::int64_t key_dim = model.latent ? model.latent->nope_dim + model.latent->rope_dim : model.head_dim;
   const std::int64_t value_dim = model.latent ? model.latent->value_dim : model.head_dim;
-  flops.attention = 3.0 * 2.0 * model.layers * static_cast<double>(model.heads) *
-                    static_cast<double>(key_dim + value_dim) * static_cast<double>(sequence_length);
+  const auto sequence = static_cast<double>(sequence_length);
+  double keys = 0;  // of all layers
+  for (int layer = 0; layer < model.layers + model.extra_prediction_layers; ++layer) {
+    const auto window = static_cast<double>(window_of(model, layer, sequence_length));
+    keys += window > 0 ? 2 * window - window * window / sequence : sequence;
+  }
+  flops.attention = 3.0 * 2.0 * static_cast<double>(model.heads) * static_cast<double>(key_dim + value_dim) * keys;
   return flops;
+}
+
+double latent_up_flops_per_token(const ModelSpec& model) {
+  if (!model.latent) return 0;
+  const LatentAttention& latent = *model.latent;
+  const auto heads = static_cast<double>(model.heads);
+  const auto query_in = static_cast<double>(latent.query_rank > 0 ? latent.query_rank : model.hidden);
+  const double query = query_in * heads * static_cast<double>(model.head_dim);
+  const double keys_and_values =
+      static_cast<double>(latent.kv_rank) * heads * static_cast<double>(latent.nope_dim + latent.value_dim);
+  return 2.0 * (model.layers + model.extra_prediction_layers) * (query + keys_and_values);
 }
 
 }  // namespace strategies

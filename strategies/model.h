@@ -35,6 +35,13 @@ struct LatentAttention {
   std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, nope_dim = 0, value_dim = 0;
 };
 
+/// Queries of most layers see the last `tokens` tokens only, their own included (Mistral; Gemma 2 and 3, gpt-oss: of
+/// every `full_every` layers the last one sees all).
+struct AttentionWindow {
+  std::int64_t tokens = 0;
+  int full_every = 0;  ///< 0 = no layer sees all
+};
+
 struct ModelSpec {
   std::string name;
   int layers = 0;
@@ -57,11 +64,18 @@ struct ModelSpec {
   bool expert_bias = false;
   std::optional<ExpertSpec> experts;
   std::optional<LatentAttention> latent;
-  int extra_prediction_layers = 0;  ///< multi-token prediction; not in the totals
+  std::optional<AttentionWindow> window;
+  /// Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): modules behind the last layer, each a
+  /// projection of the hidden state and the next token's embedding, a layer and a loss of its own through the shared
+  /// head. Trained, not in the totals. The layer of module k (from 0) counts as layer `layers` + k.
+  int extra_prediction_layers = 0;
 };
 
 /// Does layer `layer` (from 0) have experts instead of the dense MLP?
 bool is_expert_layer(const ModelSpec& model, int layer);
+
+/// Tokens that a query of `layer` sees in a sequence; 0 = all before it.
+std::int64_t window_of(const ModelSpec& model, int layer, std::int64_t sequence_length);
 
 /// A contradiction in a model, named by our word for the field ("kv_heads", "experts.per_token").
 struct ModelDefect {
@@ -78,17 +92,22 @@ struct ParameterCount {
   std::int64_t head = 0;          ///< separate output table, 0 when tied
   std::int64_t dense_layer = 0;   ///< one dense layer, 0 when the model has none
   std::int64_t expert_layer = 0;  ///< one MoE layer, all experts, 0 when the model has none
+  std::int64_t prediction = 0;    ///< all extra prediction layers, without the tables that they share
 };
 
 /// `model` must pass check_model.
 ParameterCount count_parameters(const ModelSpec& model);
 
-/// Matmul FLOPs of one token, forward and backward (3 x forward), including the LM head.
-/// `attention` is the share of Q K^T and P V over the full square at `sequence_length`; halve it for the causal count.
+/// Matmul FLOPs of one token, forward and backward (3 x forward), including the LM head and extra prediction layers.
+/// `attention` is the share of Q K^T and P V over the full square at `sequence_length`, or the band of keys less than a
+/// window before or behind a query; halve it for the causal count.
 struct TokenFlops {
   double dense = 0;
   double attention = 0;
 };
 TokenFlops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_length);
+
+/// Matmul FLOPs of one token in the layers' products out of the latents, forward; 0 without latent attention.
+double latent_up_flops_per_token(const ModelSpec& model);
 
 }  // namespace strategies

@@ -10,7 +10,12 @@
 
 namespace strategies {
 
-enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
+enum class Recompute : std::uint8_t {
+  kNone,
+  kSelective,     ///< as the stack means it
+  kUpProjection,  ///< latent attention: queries, keys and values out of the latents (Megatron's mla_up_proj)
+  kFull
+};
 
 struct PlanSpec {
   int tensor = 1, pipeline = 1, data = 1, context = 1;

@@ -21,7 +21,8 @@ float* Call::read(std::size_t index, std::int64_t elements) const { return check
 float* Call::write(std::size_t index, std::int64_t elements) const { return checked(*this, writes, index, elements); }
 
 const Binding* find_binding(const strategies::Operation& operation) {
-  for (const auto& bindings : {tensor_bindings(), end_bindings(), update_bindings()}) {
+  for (const auto& bindings :
+       {context_bindings(), reordering_bindings(), tensor_bindings(), end_bindings(), update_bindings()}) {
     const auto found = std::ranges::find_if(bindings, [&](const Binding& each) { return each.fits(operation); });
     if (found != bindings.end()) return &*found;
   }

@@ -33,9 +33,11 @@ struct Binding {
 };
 
 /// Of one kernel family each; the first binding that fits an operation runs it.
-std::span<const Binding> tensor_bindings();  ///< matmul, attention, norm, elementwise
-std::span<const Binding> end_bindings();     ///< embedding, positions, loss
-std::span<const Binding> update_bindings();  ///< gradient norm, clipping, optimizer
+std::span<const Binding> context_bindings();     ///< attention by blocks, of sequences that are split
+std::span<const Binding> reordering_bindings();  ///< rows in the order of another owner
+std::span<const Binding> tensor_bindings();      ///< matmul, attention, norm, elementwise
+std::span<const Binding> end_bindings();         ///< embedding, positions, loss
+std::span<const Binding> update_bindings();      ///< gradient norm, clipping, optimizer
 
 /// nullptr: the backend has no kernel for it.
 const Binding* find_binding(const strategies::Operation& operation);

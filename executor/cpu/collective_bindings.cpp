@@ -26,14 +26,6 @@ std::size_t total(std::span<const Floats> parts) {
   return sum;
 }
 
-/// What is exchanged is what the Program says, to the byte.
-void require(const Call& call, std::size_t floats) {
-  if (floats == floats_of(call)) return;
-  throw std::logic_error("collective '" + call.operation.origin.label + "' moves " +
-                         std::to_string(collective_of(call).bytes.value()) + " bytes, its operands have " +
-                         std::to_string(floats * sizeof(float)));
-}
-
 std::span<std::byte> bytes_in(Floats floats) { return std::as_writable_bytes(floats); }
 Floats floats_in(std::span<std::byte> bytes) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
@@ -82,7 +74,7 @@ void join(std::span<const Floats> parts, Floats all) {
 
 std::span<std::byte> before_all_reduce(const Call& call) {
   const std::vector<Floats> parts = by_address(call.writes);
-  require(call, total(parts));
+  require_floats(call, total(parts));
   if (lie_together(parts)) return bytes_in({parts.front().data(), total(parts)});
   const Floats all = call.state.staging(total(parts));
   join(parts, all);
@@ -136,17 +128,6 @@ void after_norm(const Call& /*call*/, std::span<std::byte> /*data*/) {}
 
 // ---- Gather and scatter of the residual stream ----------------------------------------------------------------
 
-struct Member {
-  std::size_t own = 0, count = 1;
-};
-Member member_of(const Call& call) {
-  const strategies::Group& group = call.state.program.groups[collective_of(call).group.value];
-  const auto members =
-      group.members(call.state.program.views[static_cast<std::size_t>(group.view)], call.state.place.rank);
-  const auto own = std::ranges::find(members, call.state.place.rank);
-  return {static_cast<std::size_t>(own - members.begin()), members.size()};
-}
-
 bool fits_gather(const Operation& operation) {
   return is_kind(operation, CollectiveKind::kAllGather) && !in_place(operation);
 }
@@ -154,7 +135,7 @@ bool fits_gather(const Operation& operation) {
 /// {share} -> {the members' shares one after the other}
 std::span<std::byte> before_gather(const Call& call) {
   const Floats share = call.reads[0], all = call.writes[0];
-  require(call, all.size());
+  require_floats(call, all.size());
   const Member member = member_of(call);
   copy(share, all.subspan(member.own * (all.size() / member.count)));
   return bytes_in(all);
@@ -167,7 +148,7 @@ bool fits_scatter(const Operation& operation) {
 
 /// {sums} -> {this member's share of their total}; the operation frees the sums, which are overwritten
 std::span<std::byte> before_scatter(const Call& call) {
-  require(call, call.reads[0].size());
+  require_floats(call, call.reads[0].size());
   return bytes_in(call.reads[0]);
 }
 void after_scatter(const Call& call, std::span<std::byte> data) {
@@ -217,7 +198,7 @@ Floats own_block(const Call& call, Floats all) { return block_of(call.state.piec
 /// Room for the blocks of all members, `block` elements each.
 Floats staged_blocks(const Call& call, std::size_t block) {
   const std::size_t all = block * static_cast<std::size_t>(call.state.pieces.count);
-  require(call, all);
+  require_floats(call, all);
   return call.state.staging(all);
 }
 
@@ -253,10 +234,6 @@ void after_parameter_gather(const Call& call, std::span<std::byte> data) {
 }
 
 // ---- ZeRO 2 and 3: pieces in buffers of their own -------------------------------------------------------------
-
-bool is_labelled(const Operation& operation, CollectiveKind kind, std::string_view label) {
-  return is_kind(operation, kind) && operation.origin.label == label;
-}
 
 void add_to(std::span<const Floats> shards, Floats block) {
   std::size_t at = 0;
@@ -295,7 +272,7 @@ bool fits_piece_reduce(const Operation& operation) {
 std::span<std::byte> before_piece_reduce(const Call& call) {
   const Pieces& pieces = call.state.pieces;
   const std::size_t size = padded_total(pieces, call.reads);
-  require(call, size);
+  require_floats(call, size);
   const Floats block = call.state.staging(size);
   lay_pieces(pieces, call.reads, pieces.own, block);
   return bytes_in(block);
@@ -336,10 +313,32 @@ constexpr std::array<CollectiveBinding, 14> kBindings{{
 
 }  // namespace
 
+Member member_of(const Call& call) {
+  const strategies::Group& group = call.state.program.groups[collective_of(call).group.value];
+  const auto members =
+      group.members(call.state.program.views[static_cast<std::size_t>(group.view)], call.state.place.rank);
+  const auto own = std::ranges::find(members, call.state.place.rank);
+  return {static_cast<std::size_t>(own - members.begin()), members.size()};
+}
+
+void require_floats(const Call& call, std::size_t floats) {
+  if (floats == floats_of(call)) return;
+  throw std::logic_error("collective '" + call.operation.origin.label + "' moves " +
+                         std::to_string(collective_of(call).bytes.value()) + " bytes, its operands have " +
+                         std::to_string(floats * sizeof(float)));
+}
+
+bool is_labelled(const Operation& operation, CollectiveKind kind, std::string_view label) {
+  return is_kind(operation, kind) && operation.origin.label == label;
+}
+
 const CollectiveBinding* find_collective_binding(const Operation& operation) {
-  const auto found =
-      std::ranges::find_if(kBindings, [&](const CollectiveBinding& each) { return each.fits(operation); });
-  return found == kBindings.end() ? nullptr : &*found;
+  for (const auto& bindings : {context_collective_bindings(), std::span<const CollectiveBinding>(kBindings)}) {
+    const auto found =
+        std::ranges::find_if(bindings, [&](const CollectiveBinding& each) { return each.fits(operation); });
+    if (found != bindings.end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace executor::cpu

@@ -34,6 +34,10 @@ void run_embedding(const Call& call) {
                                        call.write(0, k.tokens * k.hidden));
 }
 
+PositionShape position_shape(const Call& call, const PositionRun& run, std::int64_t hidden) {
+  return {.rows = run.length, .hidden = hidden, .sequence = call.state.order.sequence, .first_row = run.position};
+}
+
 /// {gradient of the rows} -> {gradient of the table, gradient of the position table if any}
 void run_embedding_backward(const Call& call) {
   const auto& k = call.kernel<Embedding>();
@@ -43,10 +47,10 @@ void run_embedding_backward(const Call& call) {
                                         call.write(0, k.vocabulary * k.hidden));
   if (k.position_rows == 0) return;
   const std::int64_t first = k.position_rows < k.tokens ? k.position_rows * call.state.place.tensor : 0;
-  const PositionShape positions{
-      .rows = k.position_rows, .hidden = k.hidden, .sequence = call.state.sequence, .first_row = first};
-  call.state.kernels.position_gradient(positions, rows + first * k.hidden,
-                                       call.write(1, call.state.sequence * k.hidden));
+  float* gradient = call.write(1, call.state.order.sequence * k.hidden);
+  for (const PositionRun& run : call.state.position_runs(first, k.position_rows)) {
+    call.state.kernels.position_gradient(position_shape(call, run, k.hidden), rows + run.token * k.hidden, gradient);
+  }
 }
 
 bool fits_position(const Operation& operation) {
@@ -58,10 +62,13 @@ bool fits_position(const Operation& operation) {
 void run_position(const Call& call) {
   const auto& k = call.kernel<Elementwise>();
   const std::int64_t rows = k.elements / k.columns;
-  const PositionShape shape{
-      .rows = rows, .hidden = k.columns, .sequence = call.state.sequence, .first_row = rows * call.state.place.tensor};
-  call.state.kernels.position_add(shape, call.read(0, k.elements), call.read(1, call.state.sequence * k.columns),
-                                  call.write(0, k.elements));
+  const std::int64_t first = rows * call.state.place.tensor;
+  const float *x = call.read(0, k.elements), *table = call.read(1, call.state.order.sequence * k.columns);
+  float* y = call.write(0, k.elements);
+  for (const PositionRun& run : call.state.position_runs(first, rows)) {
+    const std::int64_t at = (run.token - first) * k.columns;
+    call.state.kernels.position_add(position_shape(call, run, k.columns), x + at, table, y + at);
+  }
 }
 
 template <bool backward>

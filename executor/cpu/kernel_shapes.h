@@ -27,7 +27,10 @@ struct MatmulShape {
 struct AttentionShape {
   std::int64_t batch = 1, sequence = 1;
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;
+  std::int64_t window = 0;  ///< tokens that a query sees, its own and those before it; 0 = all
 
+  /// The first key that the query in row `row` of its sequence sees.
+  std::int64_t first_key(std::int64_t row) const { return window > 0 && row >= window ? row - window + 1 : 0; }
   std::int64_t tokens() const { return batch * sequence; }
   std::int64_t query_columns() const { return heads * head_dim; }
   std::int64_t packed_columns() const { return (heads + 2 * kv_heads) * head_dim; }
@@ -37,6 +40,20 @@ struct AttentionShape {
 inline constexpr std::int64_t kAttentionRows = 64;
 /// Elements of scratch memory attention_backward needs.
 inline std::int64_t attention_workspace(const AttentionShape& shape) { return kAttentionRows * shape.sequence; }
+
+/// Attention of some queries over one run of keys, of all heads: each row of queries is [head][head_dim], each row of
+/// keys or values [kv_head][head_dim]. The first query sees `seen` keys, every next one one more, at most all: seen =
+/// keys is no mask. Strides: elements from one row to the next.
+struct AttentionBlock {
+  std::int64_t heads = 1, kv_heads = 1, head_dim = 1;
+  std::int64_t queries = 1, keys = 1, seen = 1;
+  std::int64_t query_stride = 1, key_stride = 1;  ///< of queries; of keys and values
+  std::int64_t query_gradient_stride = 1, key_gradient_stride = 1;
+
+  std::int64_t columns() const { return heads * head_dim; }  ///< of the context, dense
+};
+/// Elements of scratch memory that the block kernels need; the backward one twice.
+inline std::int64_t attention_workspace(const AttentionBlock& block) { return kAttentionRows * block.keys; }
 
 struct NormShape {
   std::int64_t rows = 1, columns = 1;

@@ -28,6 +28,20 @@ struct Kernels {
   void (*attention_backward)(const AttentionShape& shape, const T* qkv, const T* probabilities, const T* context,
                              const T* context_gradient, T* qkv_gradient, T* workspace);
 
+  // The same over one run of keys. With L = log(sum over the keys of e^score) of a row and head, attention over several
+  // runs is their contexts weighed by e^(L_run - L), where e^L is the sum of all e^L_run; and P = e^(score - L) of the
+  // whole serves the backward pass of every run (Dao et al., FlashAttention, arXiv:2205.14135).
+  /// -> context[queries, heads head_dim] and log_sums[queries, heads]. `workspace`: attention_workspace(block).
+  void (*attention_block_forward)(const AttentionBlock& block, const T* queries, const T* keys, const T* values,
+                                  T* context, T* log_sums, T* workspace);
+  /// `context` and `log_sums` over all runs; the three gradients are added to. `workspace`: twice as much.
+  void (*attention_block_backward)(const AttentionBlock& block, const T* queries, const T* keys, const T* values,
+                                   const T* context, const T* log_sums, const T* context_gradient, T* query_gradient,
+                                   T* key_gradient, T* value_gradient, T* workspace);
+  /// Takes a part into what other runs have given. One of the two log-sums may be minus infinity: of no keys.
+  void (*attention_merge)(std::int64_t rows, std::int64_t heads, std::int64_t head_dim, const T* part,
+                          const T* part_log_sums, T* context, T* log_sums);
+
   // LayerNorm: y = (x - mean) / sqrt(variance + epsilon) gain + bias; RMSNorm: y = x / sqrt(mean(x^2) + epsilon) gain.
   /// bias = nullptr: none. y may be x.
   void (*norm_forward)(const NormShape& shape, const T* x, const T* gain, const T* bias, T* y);

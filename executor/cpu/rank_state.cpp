@@ -51,11 +51,12 @@ bool holds_gradient_of(const Role& role, const std::string& parameter) {
 bool counts_in_norm(const Program& program, const Role& role, const RankPlace& place, const Pieces& pieces,
                     const strategies::TensorSlice& slice) {
   if (slice.sharded_axis < 0 && place.tensor > 0) return false;  // every tensor rank holds the same
-  if (place.replica >= pieces.count) return false;               // another set of pieces
+  const int holder = place.replica * place.contexts + place.context;
+  if (holder >= pieces.count) return false;  // another set of pieces
   // Of the two holders of a tied table the first stage counts.
   const auto first =
       std::ranges::find_if(program.roles, [&](const Role& each) { return holds_gradient_of(each, slice.parameter); });
-  return &*first == &role;
+  return first->stage == role.stage;
 }
 
 std::span<float> grown(std::vector<float>& memory, std::size_t elements) {
@@ -82,7 +83,9 @@ RankState::RankState(const Program& the_program, Rank rank, const RunSettings& t
       kernels(cpu::kernels()),
       groups(join_groups(the_program, rank, the_communicator)),
       pieces(find_pieces(the_program, role, rank)),
-      sequence(the_program.tokens_per_step / the_program.samples_per_step) {
+      order{.sequence = the_program.tokens_per_step / the_program.samples_per_step,
+            .contexts = place.contexts,
+            .balanced = the_program.balanced_context} {
   for (const strategies::Buffer& buffer : role.buffers) {
     const bool counts =
         buffer.is_parameter_gradient() && cpu::counts_in_norm(program, role, place, pieces, buffer.slice);
@@ -93,15 +96,28 @@ RankState::RankState(const Program& the_program, Rank rank, const RunSettings& t
 Batch RankState::batch(int step, int microbatch, std::int64_t tokens) const {
   Batch batch{std::vector<std::int32_t>(static_cast<std::size_t>(tokens)),
               std::vector<std::int32_t>(static_cast<std::size_t>(tokens))};
-  const std::int64_t sequences = tokens / sequence;
+  const std::int64_t sequences = tokens / order.own();
   const std::int64_t first = (std::int64_t{microbatch} * place.replicas + place.replica) * sequences;
-  const auto length = static_cast<std::size_t>(sequence);
-  for (std::int64_t i = 0; i < sequences; ++i) {
-    const std::size_t begin = static_cast<std::size_t>(i) * length;
-    corpus.sample(step * program.samples_per_step + first + i, std::span(batch.ids).subspan(begin, length),
-                  std::span(batch.targets).subspan(begin, length));
+  const auto length = static_cast<std::size_t>(order.sequence);
+  std::vector<std::int32_t> ids(length), targets(length);
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    const std::int64_t i = token / order.own(), own = token % order.own();
+    if (own == 0) corpus.sample(step * program.samples_per_step + first + i, ids, targets);
+    const auto position = static_cast<std::size_t>(order.position(place.context, own));
+    batch.ids[static_cast<std::size_t>(token)] = ids[position];
+    batch.targets[static_cast<std::size_t>(token)] = targets[position];
   }
   return batch;
+}
+
+std::vector<PositionRun> RankState::position_runs(std::int64_t first, std::int64_t count) const {
+  std::vector<PositionRun> runs;
+  const std::int64_t piece = order.piece_length();
+  for (std::int64_t token = first; token < first + count; token += runs.back().length) {
+    const std::int64_t length = std::min(piece - token % piece, first + count - token);
+    runs.push_back({token, order.position(place.context, token % order.own()), length});
+  }
+  return runs;
 }
 
 std::span<float> RankState::scratch(std::size_t elements) { return grown(scratch_, elements); }
@@ -109,9 +125,15 @@ std::span<float> RankState::staging(std::size_t elements) { return grown(staging
 
 std::pair<const float*, const float*> RankState::rotation(std::int64_t head_dim) {
   if (cosines_.empty()) {
-    cosines_.resize(static_cast<std::size_t>(sequence * (head_dim / 2)));
-    sines_.resize(cosines_.size());
-    rotary_table(sequence, head_dim, kRotaryBase, cosines_.data(), sines_.data());
+    const auto half = static_cast<std::size_t>(head_dim / 2);
+    std::vector<float> cosines(static_cast<std::size_t>(order.sequence) * half), sines(cosines.size());
+    rotary_table(order.sequence, head_dim, kRotaryBase, cosines.data(), sines.data());
+    for (const PositionRun& run : position_runs(0, order.own())) {
+      const auto begin = static_cast<std::ptrdiff_t>(run.position) * static_cast<std::ptrdiff_t>(half);
+      const auto end = begin + static_cast<std::ptrdiff_t>(run.length) * static_cast<std::ptrdiff_t>(half);
+      cosines_.insert(cosines_.end(), cosines.begin() + begin, cosines.begin() + end);
+      sines_.insert(sines_.end(), sines.begin() + begin, sines.begin() + end);
+    }
   }
   return {cosines_.data(), sines_.data()};
 }

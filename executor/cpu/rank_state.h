@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "executor/communicator/communicator.h"
+#include "executor/context_order.h"
 #include "executor/corpus.h"
 #include "executor/cpu/kernels.h"
 #include "executor/rank_place.h"
@@ -17,7 +18,7 @@
 
 namespace executor::cpu {
 
-/// Ids of one microbatch of this rank's replica: what it reads and what is to follow.
+/// Ids of this rank's tokens of one microbatch: what it reads and what is to follow.
 struct Batch {
   std::vector<std::int32_t> ids, targets;
 };
@@ -49,6 +50,11 @@ struct Pieces {
   Range own_piece(std::size_t elements) const { return piece(elements, own); }
 };
 
+/// Tokens of this rank, from `token` of a microbatch on, that follow each other in a sequence from `position` on.
+struct PositionRun {
+  std::int64_t token = 0, position = 0, length = 0;
+};
+
 struct RankState {
   RankState(const strategies::Program& the_program, strategies::Rank rank, const RunSettings& the_settings,
             const Corpus& the_corpus, Communicator& the_communicator);
@@ -64,18 +70,21 @@ struct RankState {
   std::vector<std::optional<GroupHandle>> groups;  ///< by GroupId; none: this rank is in none, or alone
   Pieces pieces;
   std::map<int, LossRows> loss_rows;  ///< by microbatch, from the loss's forward to its backward
-  std::int64_t sequence = 1;
+  ContextOrder order;
 
   double loss_sum = 0;  ///< of this step's tokens
   std::optional<double> gradient_norm;
 
-  /// The samples of `microbatch`: sample number (microbatch x replicas + replica) x sequences + i of the step.
+  /// This rank's tokens of `microbatch`: of sample number (microbatch x replicas + replica) x sequences + i of the
+  /// step.
   Batch batch(int step, int microbatch, std::int64_t tokens) const;
   /// At least `elements` elements; the next call may move them.
   std::span<float> scratch(std::size_t elements);
   /// Memory for collectives that gather what does not lie together; likewise.
   std::span<float> staging(std::size_t elements);
-  /// cosines and sines [sequence, head_dim / 2] of the rotation
+  /// Of tokens [first, first + count) of a microbatch.
+  std::vector<PositionRun> position_runs(std::int64_t first, std::int64_t count) const;
+  /// cosines and sines [own tokens of a sequence, head_dim / 2] of the rotation
   std::pair<const float*, const float*> rotation(std::int64_t head_dim);
   /// Whether this rank's gradient in `buffer` counts in the norm: every element of the model is counted by one rank of
   /// those that hold it.

@@ -166,15 +166,33 @@ class RankRun final : public strategies::Backend {
     const CollectiveBinding& binding = *find_collective_binding(call.operation);
     const auto& collective = std::get<Collective>(call.operation.work);
     const std::span<std::byte> data = binding.before(call);
-    if (const auto& group = state_.groups[collective.group.value]) {
+    const std::span<std::byte> received = binding.received == nullptr ? std::span<std::byte>() : binding.received(call);
+    if (collective.kind == CollectiveKind::kShiftNext || collective.kind == CollectiveKind::kShiftPrevious) {
+      shift(call, data, received);
+    } else if (const auto& group = state_.groups[collective.group.value]) {
       state_.communicator.wait(state_.communicator.post({.kind = collective.kind,
                                                          .group = *group,
                                                          .data = data,
                                                          .element = binding.element,
                                                          .reduction = binding.reduction,
+                                                         .received = received,
                                                          .tag = tag_of(call.operation, call.step)}));
     }
     binding.after(call, data);
+  }
+
+  /// Every member of the group sends to one neighbour and receives from the other.
+  void shift(const Call& call, std::span<const std::byte> sent, std::span<std::byte> received) {
+    const Collective& collective = std::get<Collective>(call.operation.work);
+    const strategies::Group& group = state_.program.groups[collective.group.value];
+    const auto members = group.members(state_.program.views[static_cast<std::size_t>(group.view)], state_.place.rank);
+    const Member member = member_of(call);
+    const std::size_t next = (member.own + 1) % member.count, previous = (member.own + member.count - 1) % member.count;
+    const bool onwards = collective.kind == CollectiveKind::kShiftNext;
+    const std::uint64_t tag = tag_of(call.operation, call.step);
+    const Request leaves = state_.communicator.send(members[onwards ? next : previous].value, tag, sent);
+    state_.communicator.wait(state_.communicator.receive(members[onwards ? previous : next].value, tag, received));
+    state_.communicator.wait(leaves);
   }
 
   /// A message is identified by (step, microbatch, from, to, payload); the two stages are those of its ends.

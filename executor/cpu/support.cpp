@@ -30,9 +30,10 @@ using strategies::ModelSpec;
 using strategies::PlanSpec;
 using strategies::PositionKind;
 
-constexpr std::array<Trait, 11> kUnsupported{{
+constexpr std::array<Trait, 12> kUnsupported{{
     {"mixture of experts", [](const ModelSpec& m, const PlanSpec&) { return m.experts.has_value(); }},
     {"latent attention", [](const ModelSpec& m, const PlanSpec&) { return m.latent.has_value(); }},
+    {"extra prediction layers", [](const ModelSpec& m, const PlanSpec&) { return m.extra_prediction_layers > 0; }},
     {"parallel attention and MLP", [](const ModelSpec& m, const PlanSpec&) { return m.parallel_block; }},
     {"ALiBi positions", [](const ModelSpec& m, const PlanSpec&) { return m.position == PositionKind::kAlibi; }},
     {"a norm behind the embedding", [](const ModelSpec& m, const PlanSpec&) { return m.embedding_norm; }},
@@ -43,7 +44,8 @@ constexpr std::array<Trait, 11> kUnsupported{{
     {"a bias of the LM head", [](const ModelSpec& m, const PlanSpec&) { return m.head_bias; }},
     {"fewer key-value heads than tensor ranks",
      [](const ModelSpec& m, const PlanSpec& p) { return m.kv_heads % p.tensor != 0; }},
-    {"context parallelism", [](const ModelSpec&, const PlanSpec& p) { return p.context > 1; }},
+    {"attention windows over context ranks",
+     [](const ModelSpec& m, const PlanSpec& p) { return m.window && p.context > 1; }},
 }};
 
 }  // namespace

@@ -46,8 +46,12 @@ bool fits_attention(const Operation& operation) {
 }
 
 AttentionShape shape_of(const Attention& k) {
-  return {
-      .batch = k.batch, .sequence = k.query_length, .heads = k.heads, .kv_heads = k.kv_heads, .head_dim = k.head_dim};
+  return {.batch = k.batch,
+          .sequence = k.query_length,
+          .heads = k.heads,
+          .kv_heads = k.kv_heads,
+          .head_dim = k.head_dim,
+          .window = k.window};
 }
 
 /// {qkv} -> {context, probabilities}, or {probabilities} alone where they are computed again
@@ -163,7 +167,7 @@ void run_rotary(const Call& call) {
   const auto& k = call.kernel<Elementwise>();
   const std::int64_t rows = k.elements / k.columns;
   const RotaryShape shape{.rows = rows,
-                          .sequence = call.state.sequence,
+                          .sequence = call.state.order.own(),
                           .heads = k.columns / k.head_dim,
                           .head_dim = k.head_dim,
                           .stride = static_cast<std::int64_t>(call.writes[0].size()) / rows};

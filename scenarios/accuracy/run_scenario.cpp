@@ -143,7 +143,6 @@ std::optional<NumberFormat> format_of(std::string_view word) {
 
 /// Everything about the run alone that this version does not model.
 std::optional<std::string> unsupported(const MeasuredRun& run) {
-  if (run.latent) return "latent attention";
   if (run.experts > 0 && (run.experts_per_token == 0 || run.expert_ffn == 0)) return "sizes of experts unknown";
   if (!run.zero) return "sharding unknown";
   if (*run.zero > 3) return fmt::format("ZeRO {}", *run.zero);
@@ -193,6 +192,19 @@ strategies::ModelSpec model_of(const MeasuredRun& run) {
   model.qkv_bias = model.attention_output_bias = model.mlp_bias = biased;
   if (run.experts > 0) model.experts = experts_of(run);
   return model;
+}
+
+/// Tables say of latent attention and windows at most that they are there: the sizes are those of the catalogue's model
+/// of that name. False when it does not know them.
+bool set_attention(const MeasuredRun& run, const Catalog& catalog, strategies::ModelSpec& model) {
+  const auto known = catalog.model(run.model_name);
+  if (known) model.window = known->window;
+  if (!run.latent) return true;
+  if (!known || !known->latent || known->heads != model.heads) return false;
+  model.latent = known->latent;
+  model.head_dim = known->head_dim;
+  model.kv_heads = model.heads;
+  return true;
 }
 
 /// FSDP's words: shard-grad-op, which others call ZeRO 2, keeps whole weights from the forward to the backward pass;
@@ -382,6 +394,7 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   if (run.flags.find("mp_mode=PURE") != std::string::npos) implementation.gradient = DType::kBf16;
   if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;
   scenario.model = model_of(run);
+  if (!set_attention(run, catalog, scenario.model)) return Skipped{"latent attention"};
   // Its schedules refuse tied tables (--untie-embeddings-and-output-weights is asserted), which would join the ends.
   if (stack == "zero-bubble") scenario.model.tied_embeddings = false;
   scenario.training.sequence_length = run.sequence_length;

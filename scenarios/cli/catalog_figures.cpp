@@ -113,13 +113,6 @@ std::string attention_text(hw_models::AttentionKernel kernel) {
   return "unfused";
 }
 
-std::string exchange_text(strategies::ContextExchange exchange) {
-  for (const auto& [word, value] : kContextExchangeWords) {
-    if (value == exchange) return word;
-  }
-  return "";
-}
-
 std::string reduction_text(strategies::ShardedReduction reduction) {
   switch (reduction) {
     case strategies::ShardedReduction::kAllReduce:
@@ -168,7 +161,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("gradient", "gradient", info(stack.gradient).name);
   rows.add("parameter gather", "parameter_gather", info(stack.parameter_gather).name);
   rows.add("logits", "logits", info(stack.logits).name);
-  rows.add("context exchange", "context_exchange", exchange_text(stack.context_exchange));
+  rows.add("context exchange", "context_exchange", context_exchange_word(stack.context_exchange));
   rows.add("sharded reduction", "sharded_reduction", reduction_text(stack.sharded_reduction));
   rows.add("selective recompute", "selective", selective_text(stack.selective));
   rows.add("balanced context", "balanced_context", stack.balanced_context);
@@ -333,6 +326,14 @@ std::vector<Figure> figures(const strategies::ModelSpec& model) {
   rows.add("vocabulary", "vocabulary", model.vocabulary);
   rows.add("tied embeddings", "tied_embeddings", model.tied_embeddings);
   rows.add("position", "position", word(model.position));
+  if (model.window) {
+    rows.add("attention window", "attention_window", model.window->tokens);
+    rows.add("full attention every", "full_attention_every", model.window->full_every);
+  }
+  if (model.extra_prediction_layers > 0) {
+    rows.add("extra prediction layers", "extra_prediction_layers", model.extra_prediction_layers);
+    rows.push("their parameters", "prediction_parameters", count_text(count.prediction), count.prediction);
+  }
   if (model.experts) add_experts(rows, *model.experts);
   if (model.latent) {
     rows.add("latent query rank", "latent_query_rank", model.latent->query_rank);

@@ -45,7 +45,6 @@ strategies::Program small_program() {
   const strategies::TrainingSpec training{.sequence_length = kSmallSequence,
                                           .global_batch = 8,
                                           .precision = hw_models::DType::kFp32,
-                                          .routing = {},
                                           .input_samples_per_s = {}};
   return strategies::build_program(model, training, {}, catalog.software("trainyard-cpu")->implementation);
 }

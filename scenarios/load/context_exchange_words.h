@@ -14,4 +14,11 @@ inline const std::vector<std::pair<std::string, strategies::ContextExchange>> kC
     {"all-gather", strategies::ContextExchange::kAllGather},
     {"all-to-all", strategies::ContextExchange::kAllToAll}};
 
+inline std::string context_exchange_word(strategies::ContextExchange exchange) {
+  for (const auto& [word, value] : kContextExchangeWords) {
+    if (value == exchange) return word;
+  }
+  return "";
+}
+
 }  // namespace scenarios

@@ -119,6 +119,40 @@ void read_latent(HfReader& config, ModelSpec& model) {
   model.head_dim = latent.nope_dim + latent.rope_dim;
 }
 
+/// `layer_types`: the layers that see all must be every n-th. 0 = none does; nullopt = all do.
+std::optional<int> full_layers(HfReader& config, const std::vector<std::string>& types) {
+  const auto full = [&](std::size_t layer) { return types[layer] != "sliding_attention"; };
+  std::size_t every = 0;
+  while (every < types.size() && !full(every)) ++every;
+  if (every == 0) return std::nullopt;
+  const bool none = every == types.size();
+  every += 1;
+  for (std::size_t layer = 0; layer < types.size(); ++layer) {
+    if (full(layer) == (!none && (layer + 1) % every == 0)) continue;
+    config.error("layer_types", "layers of full attention that are not every n-th are not supported", kInlineAdvice);
+    break;
+  }
+  return none ? 0 : static_cast<int>(every);
+}
+
+std::optional<int> full_layers(HfReader& config, const HfFamily& family, int layers) {
+  if (const auto types = config.texts("layer_types"); !types.empty()) return full_layers(config, types);
+  if (family.window != WindowRule::kAsked) {
+    return static_cast<int>(config.integer({"sliding_window_pattern"}, 1, kMostLayers).value_or(family.full_every));
+  }
+  const std::int64_t first = config.integer({"max_window_layers"}, 0, kMostLayers).value_or(layers);
+  if (!config.boolean("use_sliding_window", false) || first >= layers) return std::nullopt;
+  if (first > 0) config.error("max_window_layers", "windows in the last layers only are not supported", kInlineAdvice);
+  return 0;
+}
+
+void read_window(HfReader& config, const HfFamily& family, ModelSpec& model) {
+  if (family.window == WindowRule::kNone) return;
+  const auto tokens = config.integer({"sliding_window", "sliding_window_size"}, 1, kMostPositions);
+  const std::optional<int> full_every = tokens ? full_layers(config, family, model.layers) : std::nullopt;
+  if (full_every && *full_every != 1) model.window = strategies::AttentionWindow{*tokens, *full_every};
+}
+
 void read_biases(HfReader& config, const HfFamily& family, ModelSpec& model) {
   model.qkv_bias = family.qkv_bias;
   model.attention_output_bias = family.attention_output_bias;
@@ -239,6 +273,7 @@ ModelSpec read_model(HfReader& config, const HfFamily& family, const std::string
   if (family.latent) read_latent(config, model);
   read_biases(config, family, model);
   read_positions(config, family, model);
+  read_window(config, family, model);
   read_experts(config, family, model);
   model.extra_prediction_layers =
       static_cast<int>(config.integer({"num_nextn_predict_layers"}, 0, kMostLayers).value_or(0));

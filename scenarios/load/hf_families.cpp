@@ -72,13 +72,15 @@ constexpr HfFamily nemotron() {
   return family;
 }
 
-/// Gemma: GeGLU, shared embeddings, head width 256 unless stated.
-constexpr HfFamily gemma(std::string_view model_type, int norms_per_layer, bool query_key_norm) {
+/// Gemma: GeGLU, shared embeddings, head width 256 unless stated; from Gemma 2 on windows in all layers but every n-th.
+constexpr HfFamily gemma(std::string_view model_type, int norms_per_layer, bool query_key_norm, int full_every) {
   HfFamily family{.model_type = model_type, .activation = Activation::kGelu};
   family.norms_per_layer = norms_per_layer;
   family.tied_embeddings = true;
   family.query_key_norm = query_key_norm;
   family.head_dim = 256;
+  family.full_every = full_every;
+  if (full_every > 0) family.window = WindowRule::kAllButEvery;
   return family;
 }
 
@@ -89,6 +91,13 @@ constexpr HfFamily qwen(std::string_view model_type, bool qkv_bias, ExpertKeys e
   family.query_key_norm = !qkv_bias;
   family.head_dim = qkv_bias ? 0 : 128;
   family.experts = experts;
+  family.window = WindowRule::kAsked;
+  return family;
+}
+
+constexpr HfFamily starcoder2() {
+  HfFamily family = gpt_style("starcoder2", PositionKind::kRotary, true);
+  family.window = WindowRule::kAll;
   return family;
 }
 
@@ -100,6 +109,8 @@ constexpr HfFamily gpt_oss() {
   HfFamily family{.model_type = "gpt_oss"};
   family.head_dim = 64;
   family.experts = ExpertKeys::kMixtral;
+  family.window = WindowRule::kAllButEvery;
+  family.full_every = 2;
   family.attention_sinks = true;
   return family;
 }
@@ -107,25 +118,25 @@ constexpr HfFamily gpt_oss() {
 // Traits: the modelling code and configuration defaults of the transformers library, by model_type.
 constexpr HfFamily kFamilies[] = {
     {.model_type = "llama"},
-    {.model_type = "mistral"},
-    {.model_type = "mixtral", .experts = ExpertKeys::kMixtral},
+    {.model_type = "mistral", .window = WindowRule::kAll},
+    {.model_type = "mixtral", .experts = ExpertKeys::kMixtral, .window = WindowRule::kAll},
     {.model_type = "llama4", .experts = ExpertKeys::kLlama4},
-    {.model_type = "phi3"},
+    {.model_type = "phi3", .window = WindowRule::kAll},
     {.model_type = "olmo2", .query_key_norm_full = true},
-    {.model_type = "olmo3", .query_key_norm_full = true},
+    {.model_type = "olmo3", .query_key_norm_full = true, .window = WindowRule::kAllButEvery, .full_every = 4},
     qwen("qwen2", true, ExpertKeys::kNone),
     qwen("qwen2_moe", true, ExpertKeys::kQwen),
     qwen("qwen3", false, ExpertKeys::kNone),
     qwen("qwen3_moe", false, ExpertKeys::kQwen),
-    gemma("gemma", 2, false),
-    gemma("gemma2", 4, false),
-    gemma("gemma3", 4, true),
+    gemma("gemma", 2, false, 0),
+    gemma("gemma2", 4, false, 2),
+    gemma("gemma3", 4, true, 6),
     deepseek("deepseek_v2"),
     deepseek("deepseek_v3"),
     deepseek("kimi_k2"),
     gpt_oss(),
     gpt_style("gpt2", PositionKind::kLearned, true),
-    gpt_style("starcoder2", PositionKind::kRotary, true),
+    starcoder2(),
     bloom(),
     gpt_neox(),
     opt(),

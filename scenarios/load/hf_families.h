@@ -12,6 +12,9 @@ namespace scenarios {
 /// How the keys of a mixture of experts are named and what they mean.
 enum class ExpertKeys : std::uint8_t { kNone, kMixtral, kQwen, kDeepSeek, kLlama4 };
 
+/// Which layers obey `sliding_window` when `layer_types` does not say it.
+enum class WindowRule : std::uint8_t { kNone, kAll, kAllButEvery, kAsked };
+
 /// Which rule gives the number of key/value heads when no key says it.
 enum class KeyValueRule : std::uint8_t { kAllHeads, kMultiQuery, kFalcon };
 
@@ -30,8 +33,10 @@ struct HfFamily {
   std::int64_t pad_positions = 0;  ///< extra rows of the position table (OPT)
   KeyValueRule kv_heads = KeyValueRule::kAllHeads;
   ExpertKeys experts = ExpertKeys::kNone;
-  bool latent = false;           ///< multi-head latent attention
-  bool attention_sinks = false;  ///< gpt-oss, which also has biases in experts and router
+  bool latent = false;                    ///< multi-head latent attention
+  WindowRule window = WindowRule::kNone;  ///< kAsked: use_sliding_window, from max_window_layers on
+  int full_every = 0;                     ///< kAllButEvery, unless sliding_window_pattern says otherwise
+  bool attention_sinks = false;           ///< gpt-oss, which also has biases in experts and router
 };
 
 /// The family of a `model_type`, a "..._text" variant of it, or a class name ("transformers.Qwen2Config",

@@ -113,6 +113,17 @@ void read_latent(MapReader& reader, ModelSpec& model) {
   model.latent = latent;
 }
 
+void read_window(MapReader& reader, ModelSpec& model) {
+  const auto map = reader.value("attention_window");
+  if (!map) return;
+  MapReader sizes(*map, reader.diagnostics());
+  strategies::AttentionWindow window;
+  window.tokens = required(sizes, "tokens", kMostPositions, "tokens that a query sees, its own included");
+  window.full_every = static_cast<int>(sizes.integer("full_every", 2, kMostLayers).value_or(0));
+  sizes.finish();
+  model.window = window;
+}
+
 void read_experts(MapReader& reader, ModelSpec& model) {
   const auto map = reader.value("experts");
   if (!map) return;
@@ -156,6 +167,7 @@ std::optional<ModelSpec> load_model(const Value& map, const std::string& name, D
   model.layers = static_cast<int>(required(reader, "layers", kMostLayers, "number of transformer layers"));
   model.hidden = required(reader, "hidden", kWidest, "width of the residual stream");
   read_latent(reader, model);
+  read_window(reader, model);
   read_heads(reader, model);
   read_mlp(reader, model);
   read_embeddings(reader, model);

@@ -111,6 +111,8 @@ void read_low_precision(const Value& value, Diagnostics& diagnostics, strategies
 void read_implementation(const Value& map, Diagnostics& diagnostics, Implementation& implementation) {
   MapReader reader(map, diagnostics);
   read_word(reader, {"attention"}, kAttentionWords, implementation.attention);
+  if (const auto kernel = reader.one_of("context_attention", kAttentionWords))
+    implementation.context_attention = kernel;
   read_word(reader, {"gradient"}, kStorageWords, implementation.gradient);
   read_word(reader, {"parameter_gather"}, kStorageWords, implementation.parameter_gather);
   read_word(reader, {"logits"}, kStorageWords, implementation.logits);

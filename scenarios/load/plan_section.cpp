@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/context_exchange_words.h"
@@ -98,6 +99,33 @@ std::string divisors_around(std::int64_t total, std::int64_t wanted) {
   return above > 0 ? fmt::format("{} or {}", below, above) : std::to_string(below);
 }
 
+std::int64_t divisor_up_to(std::int64_t total, std::int64_t most) {
+  std::int64_t divisor = most;
+  while (total % divisor != 0) --divisor;
+  return divisor;
+}
+
+struct Degree {
+  std::string key, advice;
+};
+
+/// Of a plan whose replica does not divide the cluster's `gpus`: the degree whose change alone mends it or, where
+/// there is none, the tensor degree, with advice for all.
+Degree degree_to_change(const strategies::PlanSpec& plan, std::int64_t gpus) {
+  const std::int64_t tensor = plan.tensor, pipeline = plan.pipeline, context = plan.context;
+  if (context > 1 && gpus % (tensor * pipeline) == 0)
+    return {"plan.context", "use context " + divisors_around(gpus / (tensor * pipeline), context)};
+  if (gpus % (tensor * context) == 0)
+    return {"plan.pipeline", "use pipeline " + divisors_around(gpus / (tensor * context), pipeline)};
+  if (gpus % (pipeline * context) == 0)
+    return {"plan.tensor", "use tensor " + divisors_around(gpus / (pipeline * context), tensor)};
+  const std::int64_t fit_tensor = std::gcd(gpus, tensor);  // divides what the given one does: heads, columns
+  const std::int64_t fit_pipeline = divisor_up_to(gpus / fit_tensor, pipeline);
+  std::string advice = fmt::format("use tensor {} x pipeline {}", fit_tensor, fit_pipeline);
+  if (context > 1) advice += fmt::format(" x context {}", divisor_up_to(gpus / fit_tensor / fit_pipeline, context));
+  return {"plan.tensor", advice};
+}
+
 }  // namespace
 
 std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& reading) {
@@ -112,6 +140,7 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
   const std::vector<std::pair<std::string, strategies::Recompute>> recomputes{
       {"none", strategies::Recompute::kNone},
       {"selective", strategies::Recompute::kSelective},
+      {"up-projection", strategies::Recompute::kUpProjection},
       {"full", strategies::Recompute::kFull}};
   MapReader reader(value, reading.diagnostics);
   strategies::PlanSpec plan;
@@ -159,19 +188,10 @@ void complete_plan(const Value& root, const hw_models::ClusterSpec& cluster, str
   }
   const std::int64_t replica = std::int64_t{plan.tensor} * plan.pipeline * plan.context;
   if (gpus % replica != 0) {
-    if (plan.context > 1 && gpus % (std::int64_t{plan.tensor} * plan.pipeline) == 0) {
-      const std::int64_t left = gpus / (std::int64_t{plan.tensor} * plan.pipeline);
-      diagnostics.error(place_of(root, "plan.context"),
-                        fmt::format("{} = {} does not divide the cluster's {} GPUs", per_replica, replica, gpus),
-                        fmt::format("use context {}", divisors_around(left, plan.context)));
-      return;
-    }
-    const std::int64_t others = std::int64_t{plan.tensor} * plan.context;
-    const bool pipeline = gpus % others == 0;
-    diagnostics.error(place_of(root, pipeline ? "plan.pipeline" : "plan.tensor"),
+    const Degree wrong = degree_to_change(plan, gpus);
+    diagnostics.error(place_of(root, wrong.key),
                       fmt::format("{} = {} does not divide the cluster's {} GPUs", per_replica, replica, gpus),
-                      pipeline ? fmt::format("use pipeline {}", divisors_around(gpus / others, plan.pipeline))
-                               : fmt::format("use tensor {}", divisors_around(gpus, plan.tensor)));
+                      wrong.advice);
     return;
   }
   if (plan.data == 0) plan.data = static_cast<int>(gpus / replica);

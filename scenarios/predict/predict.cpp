@@ -1,3 +1,5 @@
+#include <string>
+
 #include "scenarios/predict/placement_warnings.h"
 #include "scenarios/predict/prediction.h"
 #include "strategies/build_program.h"
@@ -7,10 +9,11 @@ namespace scenarios {
 namespace {
 
 /// Recomputed share of the forward: all layers (full), the attention products or every second layer (selective, as the
-/// stack means it); the LM head never.
+/// stack means it), the products out of the latents; the LM head never.
 double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& flops) {
-  const double head = 6.0 * static_cast<double>(scenario.model.hidden) * static_cast<double>(scenario.model.vocabulary);
-  const double all = (flops.dense - head + flops.attention) / 3;
+  const double heads = 6.0 * (1 + scenario.model.extra_prediction_layers) * static_cast<double>(scenario.model.hidden) *
+                       static_cast<double>(scenario.model.vocabulary);
+  const double all = (flops.dense - heads + flops.attention) / 3;
   switch (scenario.plan.recompute) {
     case strategies::Recompute::kNone:
       return 0;
@@ -19,10 +22,22 @@ double recomputed_flops(const Scenario& scenario, const strategies::TokenFlops& 
       const bool whole = scenario.software.implementation.selective == strategies::SelectiveRecompute::kAlternateLayers;
       return whole ? all * (layers / 2) / layers : flops.attention / 3;
     }
+    case strategies::Recompute::kUpProjection:
+      return strategies::latent_up_flops_per_token(scenario.model);
     case strategies::Recompute::kFull:
       return all;
   }
   return 0;
+}
+
+std::string flops_convention(const strategies::ModelSpec& model) {
+  std::string text =
+      "6 x matmul parameters (with LM head) + 12 x layers x heads x head_dim x sequence per token: full attention "
+      "square, forward and backward, no recomputation";
+  if (model.latent) text += "; heads as wide as the mean of keys and values";
+  if (model.window) text += "; of windows the band on both sides of a token";
+  if (model.extra_prediction_layers > 0) text += "; extra prediction layers with a head each";
+  return text;
 }
 
 /// Mean over the GPUs of the cluster.
@@ -50,9 +65,7 @@ StepPrediction predict_step(const Scenario& scenario, const strategies::Program&
   step.mfu = (flops.dense + flops.attention) * rate / peak;
   step.mfu_causal = (flops.dense + flops.attention / 2) * rate / peak;
   step.hfu = step.mfu + recomputed_flops(scenario, flops) * rate / peak;
-  step.flops_convention =
-      "6 x matmul parameters (with LM head) + 12 x layers x heads x head_dim x sequence per token: full attention "
-      "square, forward and backward, no recomputation";
+  step.flops_convention = flops_convention(scenario.model);
   step.peak_tflops = peak * 1e-12;
   step.dtype = hw_models::info(scenario.training.precision).name;
   step.breakdown_ns = result.mean;

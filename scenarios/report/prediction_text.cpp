@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/load/context_exchange_words.h"
 #include "scenarios/report/cluster_text.h"
 #include "scenarios/report/table.h"
 
@@ -59,7 +60,14 @@ std::string count_text(double count) {
 std::string plan_text(const Scenario& scenario) {
   const strategies::PlanSpec& plan = scenario.plan;
   const std::int64_t microbatches = scenario.training.global_batch / (plan.data * plan.micro_batch);
-  std::string text = fmt::format("tensor {} x pipeline {} x data {}", plan.tensor, plan.pipeline, plan.data);
+  std::string text = fmt::format("tensor {}", plan.tensor);
+  if (plan.context > 1) {
+    const strategies::Implementation& stack = scenario.software.implementation;
+    text += fmt::format(" x context {} ({}{})", plan.context,
+                        context_exchange_word(plan.context_exchange.value_or(stack.context_exchange)),
+                        stack.balanced_context ? ", balanced" : "");
+  }
+  text += fmt::format(" x pipeline {} x data {}", plan.pipeline, plan.data);
   if (scenario.model.experts) {
     text += fmt::format(" (experts: tensor {} x expert {} x data {})", plan.tensor_of_experts(), plan.expert,
                         plan.expert_replicas());
@@ -68,7 +76,8 @@ std::string plan_text(const Scenario& scenario) {
   if (plan.chunks > 1) text += fmt::format(" ({} chunks)", plan.chunks);
   text += fmt::format(", {} microbatches of {}", microbatches, plan.micro_batch);
   if (plan.sequence_parallel) text += ", sequence parallel";
-  constexpr std::string_view kRecompute[] = {"", ", selective recompute", ", full recompute"};
+  constexpr std::string_view kRecompute[] = {"", ", selective recompute", ", up-projection recompute",
+                                             ", full recompute"};
   text += kRecompute[static_cast<std::size_t>(plan.recompute)];
   if (plan.zero > 0) text += fmt::format(", ZeRO {}", plan.zero);
   if (plan.shard > 0) text += fmt::format(" in sets of {}", plan.shard);

@@ -258,6 +258,8 @@ struct Program {
   std::vector<std::uint32_t> role_of_rank;
   std::int64_t samples_per_step = 0;  ///< global batch, sequences
   std::int64_t tokens_per_step = 0;
+  /// Context rank r of c holds pieces r and 2c-1-r of 2c of every sequence; else piece r of c.
+  bool balanced_context = false;
   bool operator==(const Program&) const = default;
 
   int ranks() const { return static_cast<int>(role_of_rank.size()); }

@@ -109,7 +109,8 @@ struct Description<hw_models::Attention> {
                  Field{"key_length", &T::key_length}, Field{"head_dim", &T::head_dim},
                  Field{"value_dim", &T::value_dim},   Field{"causal", &T::causal},
                  Field{"backward", &T::backward},     Field{"dropout", &T::dropout},
-                 Field{"kernel", &T::kernel},         Field{"dtype", &T::dtype}};
+                 Field{"kernel", &T::kernel},         Field{"dtype", &T::dtype},
+                 Field{"window", &T::window}};
 };
 template <>
 struct Description<hw_models::Norm> {
@@ -266,7 +267,8 @@ template <>
 struct Description<Program> {
   using T = Program;
   static constexpr auto kFields =
-      std::tuple{Field{"samples", &T::samples_per_step}, Field{"tokens", &T::tokens_per_step}};
+      std::tuple{Field{"samples", &T::samples_per_step}, Field{"tokens", &T::tokens_per_step},
+                 Field{"balanced", &T::balanced_context}};
 };
 
 }  // namespace strategies::text

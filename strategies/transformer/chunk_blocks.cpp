@@ -9,6 +9,7 @@
 #include "strategies/transformer/gradient_buckets.h"
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
+#include "strategies/transformer/prediction.h"
 #include "strategies/transformer/weight_window.h"
 
 namespace strategies {
@@ -50,14 +51,14 @@ void receive_stream(BlockWriter& writer, const Stage& stage, int from, Payload p
 }
 
 BufferId first_input(Stage& stage, const Chunk& chunk) {
-  return chunk.layers > 0 ? stage.layers.at(chunk.first_layer).input : stage.head_input;
+  return chunk.layers > 0 ? stage.layers.at(chunk.first_layer).input : stage.head.input;
 }
 
 bool passes_through(const Chunk& chunk) { return chunk.layers == 0 && !chunk.last(); }
 
 /// Where a chunk leaves its output: with the loss, with the next chunk of this stage, or in a message.
 BufferId output_of(BlockWriter& writer, const Stage& stage, const Chunk& chunk) {
-  if (chunk.last()) return stage.head_input;
+  if (chunk.last()) return stage.head.input;
   if (chunk.next_here || (chunk.previous_here && passes_through(chunk))) return *stage.handed_activation;
   return writer.temporary("outgoing", stage.shapes.stream_bytes());
 }
@@ -68,18 +69,56 @@ std::vector<int> layers_of(const Chunk& chunk) {
   return layers;
 }
 
+/// Layers in order of forward use, extra prediction layers behind the last.
+std::vector<int> units_of(const Stage& stage, const Chunk& chunk) {
+  std::vector<int> layers = layers_of(chunk);
+  if (!chunk.last()) return layers;
+  for (const PredictionBuffers& prediction : stage.predictions) layers.push_back(prediction.head.layer);
+  return layers;
+}
+
+/// The losses, and everything behind the last layer. Returns the gradient of its output.
+BufferId write_losses_backward(BlockWriter& writer, Stage& stage, GradientBuckets& buckets, WeightWindow& weights) {
+  std::optional<BufferId> more;
+  for (int k = static_cast<int>(stage.predictions.size()) - 1; k >= 0; --k) {
+    const int layer = stage.predictions[static_cast<std::size_t>(k)].head.layer;
+    weights.enter(layer);
+    more = write_prediction_backward(writer, stage, k, more, buckets);
+    weights.leave(layer, true);
+    buckets.unit_done();
+  }
+  const BufferId gradient = write_head_backward(writer, stage, stage.head, buckets);
+  if (!more) return gradient;
+  write_stream_sum(writer, stage, "prediction-gradient-sum", gradient, *more);
+  writer.free(*more);
+  return gradient;
+}
+
+/// The head with its loss, and every extra prediction layer with another.
+void write_losses_forward(BlockWriter& writer, Stage& stage, WeightWindow& weights) {
+  write_head_forward(writer, stage, stage.head);
+  for (int k = 0; k < static_cast<int>(stage.predictions.size()); ++k) {
+    const int layer = stage.predictions[static_cast<std::size_t>(k)].head.layer;
+    weights.enter(layer);
+    write_prediction_forward(writer, stage, k, stage.recompute_of(layer) != Recompute::kFull);
+    weights.leave(layer, false);
+  }
+}
+
 /// Input gradients of the whole chunk, and its weight gradients unless `buckets` defers them.
 void write_backward(BlockWriter& writer, Stage& stage, const Chunk& chunk, GradientBuckets& buckets) {
   std::vector<int> layers = layers_of(chunk);
   std::ranges::reverse(layers);
-  WeightWindow weights(writer, stage, layers, chunk.index, false);
+  std::vector<int> units = units_of(stage, chunk);
+  std::ranges::reverse(units);
+  WeightWindow weights(writer, stage, std::move(units), chunk.index, false);
   writer.at(-1, Phase::kBackward);
   // Of what belongs to no layer the backward pass reads only the LM head; what was kept for it goes now, too.
   weights.open(chunk.last() || stage.plan.pipeline == 1);
   const std::optional<BufferId> into = chunk.previous_here ? stage.handed_gradient : std::nullopt;
   BufferId gradient;
   if (chunk.last()) {
-    gradient = write_head_backward(writer, stage, buckets);
+    gradient = write_losses_backward(writer, stage, buckets, weights);
   } else if (chunk.next_here) {
     gradient = *stage.handed_gradient;
   } else {
@@ -109,7 +148,7 @@ void write_backward(BlockWriter& writer, Stage& stage, const Chunk& chunk, Gradi
 std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, Variant variant, std::int64_t samples) {
   BlockWriter writer(stage.role, empty_block(stage, chunk, BlockKind::kForward, variant),
                      stage.implementation.blocking_launches);
-  WeightWindow weights(writer, stage, layers_of(chunk), chunk.index, variant != Variant::kMiddle);
+  WeightWindow weights(writer, stage, units_of(stage, chunk), chunk.index, variant != Variant::kMiddle);
   const BufferId outgoing = output_of(writer, stage, chunk);
   const BufferId incoming = passes_through(chunk) ? outgoing : first_input(stage, chunk);
   writer.at(-1, Phase::kForward);
@@ -129,7 +168,7 @@ std::uint32_t write_forward_block(Stage& stage, const Chunk& chunk, Variant vari
   }
   writer.at(-1, Phase::kForward);
   if (chunk.last()) {
-    write_head_forward(writer, stage);
+    write_losses_forward(writer, stage, weights);
   } else if (!chunk.next_here) {
     writer.send(chunk.virtual_stage + 1, message_bytes(stage), Payload::kActivation, Lane::kSendNext, outgoing);
     writer.free(outgoing);
@@ -158,7 +197,12 @@ std::uint32_t write_weight_block(Stage& stage, const Chunk& chunk, const Deferre
       continue;
     }
     write_weight_product(writer, stage, *gradient.parameter, *gradient.product);
-    for (const BufferId operand : {gradient.product->dy, gradient.product->x}) writer.free(operand);
+    writer.free(gradient.product->dy);
+    // Both down-projections of latent attention read the same rows.
+    const bool again = std::any_of(
+        &gradient + 1, gradients.data() + gradients.size(),
+        [&](const DeferredGradient& later) { return later.product && later.product->x == gradient.product->x; });
+    if (!again) writer.free(gradient.product->x);
   }
   buckets.flush();
   return writer.finish();

@@ -40,16 +40,16 @@ void write_context_attention_backward(BlockWriter& writer, const Stage& stage, i
 }
 
 std::int64_t keys_and_values_bytes(const Shapes& shapes) {
-  return shapes.tokens * 2 * shapes.kv_heads * shapes.head_dim * shapes.activation_bytes;
+  return shapes.tokens * (shapes.qkv - shapes.query) * shapes.activation_bytes;
 }
 
 OperationId write_context_exchange(BlockWriter& writer, const Stage& stage, CollectiveKind kind, std::int64_t bytes,
-                                   const char* label, BufferId from, BufferId to) {
+                                   const std::string& label, BufferId from, BufferId to) {
   return writer.collective(kind, stage.groups.context, bytes, stage.shapes.activation, Lane::kContext, label, {from},
                            {to});
 }
 
-void write_reordering(BlockWriter& writer, const Stage& stage, const char* label, std::int64_t bytes,
+void write_reordering(BlockWriter& writer, const Stage& stage, const std::string& label, std::int64_t bytes,
                       BlockWriter::Buffers from, BufferId to) {
   const bool backward = writer.phase() == Phase::kBackward;
   const hw_models::Elementwise copy{hw_models::ElementwiseKind::kCopy, bytes / stage.shapes.activation_bytes, bytes,

@@ -9,6 +9,8 @@
 // Where the backward pass computes attention again, the forward pass leaves the packed buffer as it is.
 #pragma once
 
+#include <string>
+
 #include "strategies/transformer/block_writer.h"
 #include "strategies/transformer/stage.h"
 
@@ -41,9 +43,9 @@ void write_head_attention_backward(BlockWriter& writer, const Stage& stage, cons
 std::int64_t keys_and_values_bytes(const Shapes& shapes);
 /// {from} -> {to} over the context group, on the context lane.
 OperationId write_context_exchange(BlockWriter& writer, const Stage& stage, CollectiveKind kind, std::int64_t bytes,
-                                   const char* label, BufferId from, BufferId to);
+                                   const std::string& label, BufferId from, BufferId to);
 /// A pass that puts rows into another order.
-void write_reordering(BlockWriter& writer, const Stage& stage, const char* label, std::int64_t bytes,
+void write_reordering(BlockWriter& writer, const Stage& stage, const std::string& label, std::int64_t bytes,
                       BlockWriter::Buffers from, BufferId to);
 
 }  // namespace strategies

@@ -9,6 +9,7 @@
 //     lane context   K,V 1   |  K,V 2 and dK,dV 0  |  ...  |  dK,dV c-2
 //     lane compute   step 0  |  step 1, sum        |  ...  |  step c-1, sum
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,9 @@ using hw_models::Elementwise;
 using hw_models::ElementwiseKind;
 
 constexpr std::int64_t kLogSumExpBytes = 4;  // fp32, one a row and head
+
+/// By how many places before this rank the keys' own rank stands.
+std::string ring_label(std::size_t distance) { return "attention-ring-" + std::to_string(distance); }
 
 class RingForward {
  public:
@@ -50,7 +54,7 @@ class RingForward {
   }
 
   void meet() {
-    const std::int64_t bytes = s_.tokens * (s_.query * s_.activation_bytes + s_.heads * kLogSumExpBytes);
+    const std::int64_t bytes = s_.tokens * (s_.attended * s_.activation_bytes + s_.heads * kLogSumExpBytes);
     const auto tiles = ring_tiles(stage_, false);
     for (std::size_t step = 0; step < tiles.size(); ++step) {
       if (step > 0) w_.wait_for(arrivals_[step - 1]);
@@ -58,7 +62,7 @@ class RingForward {
       BlockWriter::Buffers reads{b_.qkv};
       if (step > 0) reads.push_back(keys_[step - 1]);
       partial_.push_back(w_.temporary("attention-partial", bytes));
-      w_.compute(*tiles[step], "attention", std::move(reads), {partial_.back()});
+      w_.compute(*tiles[step], ring_label(step), std::move(reads), {partial_.back()});
     }
   }
 
@@ -66,14 +70,15 @@ class RingForward {
   /// where the backward pass follows; nothing is copied for that.
   void sum(AttentionPass pass) {
     const auto parts = static_cast<std::int64_t>(partial_.size());
-    const std::int64_t elements = s_.tokens * s_.query, bytes = elements * s_.activation_bytes;
+    const std::int64_t elements = s_.tokens * s_.attended, bytes = elements * s_.activation_bytes;
     BlockWriter::Buffers reads = partial_, writes{b_.context, b_.softmax};
     if (pass.output_there) reads.push_back(b_.context);
     if (pass.keeps) {
       reads.insert(reads.end(), {keys_.back(), b_.qkv});
       writes.push_back(b_.qkv);
     }
-    w_.compute(Elementwise{ElementwiseKind::kAdd, elements, (2 * parts - 1) * bytes, parts * bytes, false},
+    w_.compute(Elementwise{ElementwiseKind::kAdd, elements, (2 * parts - 1) * bytes, parts * bytes, false, s_.query,
+                           s_.head_dim},
                "attention-sum", std::move(reads), std::move(writes));
   }
 
@@ -103,7 +108,7 @@ class RingBackward {
     for (std::size_t step = 0; step < tiles.size(); ++step) {
       const OperationId moved = shift(step, step + 1 == tiles.size());
       const auto& tile = tiles[tiles.size() - 1 - step];
-      if (tile) meet(step, *tile);
+      if (tile) meet(step, *tile, tiles.size() - 1 - step);
       w_.wait_for(moved);
       if (tile && step > 0) add(step, step + 1 == tiles.size());
     }
@@ -125,7 +130,7 @@ class RingBackward {
                                   keys(step), travelling(step));
   }
 
-  void meet(std::size_t step, const hw_models::Attention& tile) {
+  void meet(std::size_t step, const hw_models::Attention& tile, std::size_t distance) {
     BlockWriter::Buffers reads{b_.qkv, b_.context, b_.softmax, output_gradient_}, writes;
     if (step > 0) {
       reads.push_back(keys(step));
@@ -135,13 +140,16 @@ class RingBackward {
       writes = {packed_gradient_, travelling(step)};
       begun_ = true;
     }
-    w_.compute(tile, "attention-backward", std::move(reads), std::move(writes));
+    w_.compute(tile, ring_label(distance) + "-backward", std::move(reads), std::move(writes));
   }
 
-  /// Gradients of queries stay here; those of keys and values travel on until they are back at their own rank.
+  /// Gradients of queries stay here; those of keys and values travel on until they are back at their own rank. Not
+  /// balanced, no rank before the last one has met the keys that come to it: it has nothing to add to.
   void add(std::size_t step, bool last) {
     const std::int64_t elements = s_.tokens * s_.qkv, bytes = elements * s_.activation_bytes;
-    BlockWriter::Buffers reads{partial_, travelling(step)}, writes{packed_gradient_};
+    const bool first = !stage_.implementation.balanced_context && stage_.context_rank + 1 == stage_.plan.context;
+    BlockWriter::Buffers reads{partial_}, writes{packed_gradient_};
+    if (!first) reads.push_back(travelling(step));
     if (begun_) reads.push_back(packed_gradient_);
     if (!last) writes.push_back(travelling(step));
     w_.compute(Elementwise{ElementwiseKind::kAdd, elements, 2 * bytes, bytes, true}, "attention-gradient-sum",

@@ -5,8 +5,9 @@
 namespace strategies {
 namespace {
 
-hw_models::Attention tile(const Stage& stage, bool backward, std::int64_t queries, std::int64_t keys, bool causal) {
-  hw_models::Attention kernel = attention_kernel(stage, backward);
+hw_models::Attention tile(const Stage& stage, bool backward, std::int64_t queries, std::int64_t keys, bool causal,
+                          std::int64_t window = 0) {
+  hw_models::Attention kernel = attention_kernel(stage, backward, window);
   kernel.query_length = queries;
   kernel.key_length = keys;
   kernel.causal = causal;
@@ -26,20 +27,20 @@ std::vector<std::optional<hw_models::Attention>> ring_tiles(const Stage& stage, 
   return tiles;
 }
 
-std::vector<hw_models::Attention> gathered_tiles(const Stage& stage, bool backward) {
+std::vector<hw_models::Attention> gathered_tiles(const Stage& stage, bool backward, std::int64_t window) {
   const std::int64_t own = stage.shapes.sequence;
   if (!stage.implementation.balanced_context) {
-    return {tile(stage, backward, own, own * (stage.context_rank + 1), true)};
+    return {tile(stage, backward, own, own * (stage.context_rank + 1), true, window)};
   }
   const std::int64_t context = stage.plan.context, piece = own / 2;
-  return {tile(stage, backward, piece, piece * context, true),
-          tile(stage, backward, piece, piece * (context + 1), true)};
+  return {tile(stage, backward, piece, piece * context, true, window),
+          tile(stage, backward, piece, piece * (context + 1), true, window)};
 }
 
-hw_models::Attention head_tile(const Stage& stage, bool backward) {
+hw_models::Attention head_tile(const Stage& stage, bool backward, std::int64_t window) {
   const std::int64_t context = stage.plan.context;
   const std::int64_t whole = stage.shapes.sequence * context;
-  hw_models::Attention kernel = tile(stage, backward, whole, whole, true);
+  hw_models::Attention kernel = tile(stage, backward, whole, whole, true, window);
   kernel.heads /= context;
   kernel.kv_heads /= context;
   return kernel;

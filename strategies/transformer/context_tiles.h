@@ -24,11 +24,11 @@ namespace strategies {
 /// where all these keys lie behind its queries.
 std::vector<std::optional<hw_models::Attention>> ring_tiles(const Stage& stage, bool backward);
 
-/// Over gathered keys and values.
-std::vector<hw_models::Attention> gathered_tiles(const Stage& stage, bool backward);
+/// Over gathered keys and values; `window` as for attention_kernel, and below.
+std::vector<hw_models::Attention> gathered_tiles(const Stage& stage, bool backward, std::int64_t window = 0);
 
 /// Whole sequences, a share of this rank's heads.
-hw_models::Attention head_tile(const Stage& stage, bool backward);
+hw_models::Attention head_tile(const Stage& stage, bool backward, std::int64_t window = 0);
 
 /// Whether context ranks of one stage do not do the same, so that each has a role of its own.
 bool context_ranks_differ(const PlanSpec& plan, const Implementation& implementation);

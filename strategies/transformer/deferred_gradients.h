@@ -16,9 +16,11 @@ struct WeightProduct {
   BufferId dy, x;
   std::int64_t in = 1, out = 1;
   hw_models::DType dtype = hw_models::DType::kBf16;
-  bool gathers = false;   ///< x is the rank's own rows of the sequence
-  std::int64_t rows = 0;  ///< of dy and x; 0 = the tokens of a microbatch
+  bool gathers = false;   ///< x is the rank's own rows of the sequence, dy all rows
+  bool own_rows = false;  ///< both are the rank's own rows: a replicated weight, whose gradients are summed later
+  std::int64_t rows = 0;  ///< of dy and x in all groups; 0 = of a microbatch
   std::int64_t groups = 1;
+  bool adds = false;  ///< the weight has got a gradient in this pass before
 };
 
 /// A product that is left to do, or a parameter whose gradient is complete once all before it are done.

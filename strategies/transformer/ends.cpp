@@ -55,16 +55,39 @@ void write_embedding_finish(BlockWriter& writer, const Stage& stage, BufferId em
 
 }  // namespace
 
+BufferId write_token_rows(BlockWriter& writer, const Stage& stage, const Parameter& table,
+                          std::optional<BufferId> output) {
+  const bool apart = !output || stage.gathers_sequence();
+  const BufferId rows = apart ? writer.temporary("embedded", stage.shapes.full_bytes()) : *output;
+  writer.compute(embedding_kernel(stage, false), "embedding", {table.weight}, {rows});
+  const Moved moved = reduce_stream(writer, stage, rows, output);
+  moved.await(writer);
+  return moved.buffer;
+}
+
 void write_embedding_forward(BlockWriter& writer, const Stage& stage, BufferId output) {
   writer.at(-1, Phase::kForward);
-  const BufferId table = stage.parameters.find("embedding.weight").weight;
+  const Parameter& table = stage.parameters.find("embedding.weight");
   const bool finish = stage.model.position == PositionKind::kLearned || stage.model.embedding_norm;
-  const bool scatters = stage.gathers_sequence();
-  const BufferId embedded = finish || scatters ? writer.temporary("embedded", stage.shapes.full_bytes()) : output;
-  writer.compute(embedding_kernel(stage, false), "embedding", {table}, {embedded});
-  const Moved moved = reduce_stream(writer, stage, embedded, finish ? std::nullopt : std::optional(output));
-  moved.await(writer);
-  if (finish) write_embedding_finish(writer, stage, moved.buffer, output);
+  const BufferId embedded = write_token_rows(writer, stage, table, finish ? std::nullopt : std::optional(output));
+  if (finish) write_embedding_finish(writer, stage, embedded, output);
+}
+
+void write_token_rows_backward(BlockWriter& writer, const Stage& stage, const Parameter& table,
+                               const Parameter* position, BufferId gradient) {
+  const Moved gathered = gather_stream(writer, stage, gradient);
+  gathered.await(writer);
+  BlockWriter::Buffers written{table.gradient};
+  if (position != nullptr) written.push_back(position->gradient);
+  if (keeps_products(stage) && !stage.plan.shards_gradients()) {
+    written.push_back(writer.temporary("product", table.elements * stage.shapes.activation_bytes));
+    writer.free_at_end(written.back());
+  }
+  hw_models::Embedding kernel = embedding_kernel(stage, true);
+  if (position == nullptr) kernel.position_rows = 0;
+  writer.compute(kernel, "embedding-backward", {gathered.buffer}, std::move(written));
+  writer.free(gradient);
+  free_gathered(writer, gathered.buffer, gradient);
 }
 
 void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId gradient, GradientBuckets& buckets) {
@@ -75,36 +98,26 @@ void write_embedding_backward(BlockWriter& writer, const Stage& stage, BufferId 
                    {gradient, norm.gradient});
     buckets.ready(norm);
   }
-  const Moved gathered = gather_stream(writer, stage, gradient);
-  gathered.await(writer);
   const Parameter& table = stage.parameters.find("embedding.weight");
-  BlockWriter::Buffers written{table.gradient};
   const bool learned = stage.parameters.contains("embedding.position");
   const Parameter* position = learned ? &stage.parameters.find("embedding.position") : nullptr;
-  if (position != nullptr) written.push_back(position->gradient);
   std::vector<const Parameter*> added_to;
-  // By the LM head, if that shares the table here.
-  const bool begun = stage.parameters.contains("final_norm") && !stage.parameters.contains("head.weight");
-  if (!begun) added_to.push_back(&table);
+  // By the LM head, if that shares the table here, or by an extra prediction layer.
+  const bool shared = stage.parameters.contains("final_norm") && !stage.parameters.contains("head.weight");
+  if (!shared && stage.predictions.empty()) added_to.push_back(&table);
   if (position != nullptr) added_to.push_back(position);
   buckets.clear(added_to);
-  if (keeps_products(stage) && !stage.plan.shards_gradients()) {
-    written.push_back(writer.temporary("product", table.elements * stage.shapes.activation_bytes));
-    writer.free_at_end(written.back());
-  }
-  writer.compute(embedding_kernel(stage, true), "embedding-backward", {gathered.buffer}, std::move(written));
-  writer.free(gradient);
-  free_gathered(writer, gathered.buffer, gradient);
+  write_token_rows_backward(writer, stage, table, position, gradient);
   if (position != nullptr) buckets.ready(*position);
   buckets.ready(table);
 }
 
-void write_head_forward(BlockWriter& writer, const Stage& stage) {
+void write_head_forward(BlockWriter& writer, const Stage& stage, const Head& head) {
   const Shapes& s = stage.shapes;
-  writer.at(-1, Phase::kForward);
-  writer.compute(stream_norm(stage, false), "final-norm",
-                 {stage.head_input, stage.parameters.find("final_norm").weight}, {stage.head_normed});
-  const Moved gathered = gather_stream(writer, stage, stage.head_normed, stage.column_gathers);
+  writer.at(head.layer, Phase::kForward);
+  writer.compute(stream_norm(stage, false), "final-norm", {head.input, stage.parameters.find(head.norm).weight},
+                 {head.normed});
+  const Moved gathered = gather_stream(writer, stage, head.normed, stage.column_gathers);
   gathered.await(writer);
   const hw_models::Matmul kernel{.m = s.tokens,
                                  .n = s.vocabulary,
@@ -114,17 +127,17 @@ void write_head_forward(BlockWriter& writer, const Stage& stage) {
                                  .transpose_b = true};
   const BufferId logits = writer.temporary("logits", s.tokens * s.vocabulary * s.activation_bytes);
   writer.compute(kernel, "lm-head", {gathered.buffer, head_weight(stage).weight}, {logits});
-  free_gathered(writer, gathered.buffer, stage.head_normed);
+  free_gathered(writer, gathered.buffer, head.normed);
   const bool fused = stage.implementation.fused_cross_entropy;
   if (fused) {
-    writer.compute(cross_entropy(stage, false), "cross-entropy", {logits}, {stage.probabilities});
+    writer.compute(cross_entropy(stage, false), "cross-entropy", {logits}, {head.probabilities});
   } else {
     const std::int64_t elements = s.tokens * s.vocabulary;
     const auto wide = static_cast<std::int64_t>(hw_models::info(stage.implementation.logits).bytes);
     const BufferId widened = writer.temporary("logits-wide", elements * wide);
     writer.compute(Elementwise{ElementwiseKind::kCast, elements, elements * s.activation_bytes, elements * wide, false},
                    "logits-cast", {logits}, {widened});
-    writer.compute(cross_entropy(stage, false), "cross-entropy", {widened}, {stage.probabilities});
+    writer.compute(cross_entropy(stage, false), "cross-entropy", {widened}, {head.probabilities});
     writer.free(widened);
   }
   writer.free(logits);
@@ -132,35 +145,44 @@ void write_head_forward(BlockWriter& writer, const Stage& stage) {
   const std::int64_t row_bytes = s.tokens * 4;  // one fp32 value per token
   for (const char* label : {"loss-maximum", "loss-target", "loss-sum"}) {
     writer.wait_for(writer.collective(CollectiveKind::kAllReduce, stage.groups.tensor, row_bytes,
-                                      hw_models::DType::kFp32, Lane::kTensor, label, {stage.probabilities},
-                                      {stage.probabilities}));
+                                      hw_models::DType::kFp32, Lane::kTensor, label, {head.probabilities},
+                                      {head.probabilities}));
   }
 }
 
-BufferId write_head_backward(BlockWriter& writer, const Stage& stage, GradientBuckets& buckets) {
+BufferId write_head_backward(BlockWriter& writer, const Stage& stage, const Head& head, GradientBuckets& buckets) {
   const Shapes& s = stage.shapes;
-  writer.at(-1, Phase::kBackward);
+  writer.at(head.layer, Phase::kBackward);
   const BufferId logits =
       gradient_operand(writer, buckets, "gradient-logits", s.tokens * s.vocabulary * s.activation_bytes);
-  writer.compute(cross_entropy(stage, true), "cross-entropy-backward", {stage.probabilities}, {logits});
-  writer.free(stage.probabilities);
+  writer.compute(cross_entropy(stage, true), "cross-entropy-backward", {head.probabilities}, {logits});
+  writer.free(head.probabilities);
   const Parameter& weight = head_weight(stage);
-  // A table tied on one stage is complete only after the embedding's backward, which reports it.
-  const bool shared = weight.name == "embedding.weight";
+  // A table tied on one stage is complete only after the embedding's backward, which reports it; one that extra
+  // prediction layers share, after the model's own head.
+  const bool own = head.layer < 0, last_use = own && weight.name != "embedding.weight";
   GradientBuckets none = buckets.unreported();
-  const bool has_bias = stage.parameters.contains("head.bias");
+  const bool has_bias = own && stage.parameters.contains("head.bias");
   if (has_bias && stage.plan.shards_gradients()) {
     write_bias_gradient(writer, stage, stage.parameters.find("head.bias"), "lm-head", logits, s.vocabulary);
   }
-  const BufferId normed = write_column_backward(writer, stage, weight, "lm-head", logits, stage.head_normed,
-                                                s.vocabulary, s.activation, shared ? none : buckets);
+  const bool begun = !stage.predictions.empty() && head.layer != stage.predictions.back().head.layer;
+  const WeightProduct product{.label = "lm-head",
+                              .dy = logits,
+                              .x = head.normed,
+                              .in = s.hidden,
+                              .out = s.vocabulary,
+                              .dtype = s.activation,
+                              .gathers = stage.gathers_sequence(),
+                              .adds = begun};
+  const BufferId normed = write_column_backward(writer, stage, weight, product, last_use ? buckets : none);
   if (has_bias) buckets.ready(stage.parameters.find("head.bias"));
   const BufferId gradient = stream_gradient(writer, stage, buckets);
-  const Parameter& norm = stage.parameters.find("final_norm");
-  writer.compute(stream_norm(stage, true), "final-norm-backward", {stage.head_input, normed, norm.weight},
+  const Parameter& norm = stage.parameters.find(head.norm);
+  writer.compute(stream_norm(stage, true), "final-norm-backward", {head.input, normed, norm.weight},
                  {gradient, norm.gradient});
   writer.free(normed);
-  writer.free(stage.head_input);
+  writer.free(head.input);
   buckets.ready(norm);
   return gradient;
 }

@@ -80,7 +80,7 @@ class ExpertsBackward {
                BufferId dx) {
     bias_gradient(part + ".bias", label, wide, out);
     const Parameter& matrix = parameter((part + ".weight").c_str());
-    const BufferId dy = narrow_ ? write_narrow_gradient_rows(w_, stage_, buckets_, label, wide, x_.rows * out) : wide;
+    const BufferId dy = narrow_ ? write_narrow_gradient(w_, stage_, buckets_, label, wide, x_.rows * out) : wide;
     const std::optional<BufferId> narrow_matrix = write_narrow_weight(w_, stage_, label, matrix);
     write_grouped(w_, stage_,
                   Matmul{.m = x_.rows_each(),
@@ -91,7 +91,14 @@ class ExpertsBackward {
                          .output = s_.activation},
                   std::string(label) + "-dgrad", {dy, narrow_matrix.value_or(matrix.weight)}, dx);
     if (narrow_matrix) w_.free(*narrow_matrix);
-    weight_gradient(matrix, {label, dy, x, in, out, s_.operands(layer_), false, x_.rows, x_.local});
+    weight_gradient(matrix, {.label = label,
+                             .dy = dy,
+                             .x = x,
+                             .in = in,
+                             .out = out,
+                             .dtype = s_.operands(layer_),
+                             .rows = x_.rows,
+                             .groups = x_.local});
     buckets_.release(dy);
     buckets_.release(x);
   }
@@ -130,9 +137,14 @@ class ExpertsBackward {
                       .output = s_.activation,
                       .accumulate = true},
                "router-dgrad", {scores, matrix.weight, normed}, {normed});
-    write_weight_product(
-        w_, stage_, matrix,
-        {"router", scores, normed_, s_.hidden, x_.experts, s_.activation, false, s_.tokens_between, 1});
+    write_weight_product(w_, stage_, matrix,
+                         {.label = "router",
+                          .dy = scores,
+                          .x = normed_,
+                          .in = s_.hidden,
+                          .out = x_.experts,
+                          .dtype = s_.activation,
+                          .own_rows = true});
     buckets_.ready(matrix);
     if (has("router.bias")) {
       const std::int64_t elements = s_.tokens_between * x_.experts;
@@ -159,8 +171,12 @@ class ExpertsBackward {
     const Parameter& down = parameter("shared.down.weight");
     write_input_gradient(w_, stage_, down, "shared-down", branch, x_.shared_ffn, s_.hidden, activated,
                          s_.operands(layer_));
-    weight_gradient(down, {"shared-down", branch, *b_.shared_activated, x_.shared_ffn, s_.hidden, s_.operands(layer_),
-                           false, 0, 1});
+    weight_gradient(down, {.label = "shared-down",
+                           .dy = branch,
+                           .x = *b_.shared_activated,
+                           .in = x_.shared_ffn,
+                           .out = s_.hidden,
+                           .dtype = s_.operands(layer_)});
     shared_bias("shared.down.bias", "shared-down", branch, s_.hidden);
     if (!buckets_.defers()) free_gathered(w_, branch, gradient);
     buckets_.release(*b_.shared_activated);
@@ -173,9 +189,16 @@ class ExpertsBackward {
     shared_bias("shared.up.bias", "shared-up", up, x_.shared_up);
     w_.free(activated);
     w_.free(*b_.shared_up);
-    if (narrow_) up = write_narrow_gradient(w_, stage_, buckets_, "shared-up", up, x_.shared_up);
-    return write_column_backward(w_, stage_, parameter("shared.up.weight"), "shared-up", up,
-                                 b_.shared_normed.value_or(normed_), x_.shared_up, s_.operands(layer_), buckets_);
+    if (narrow_) up = write_narrow_gradient(w_, stage_, buckets_, "shared-up", up, s_.tokens * x_.shared_up);
+    return write_column_backward(w_, stage_, parameter("shared.up.weight"),
+                                 {.label = "shared-up",
+                                  .dy = up,
+                                  .x = b_.shared_normed.value_or(normed_),
+                                  .in = s_.hidden,
+                                  .out = x_.shared_up,
+                                  .dtype = s_.operands(layer_),
+                                  .gathers = stage_.gathers_sequence()},
+                                 buckets_);
   }
 
   void shared_bias(const char* part, const char* label, BufferId dy, std::int64_t columns) {

@@ -1,4 +1,5 @@
 #include "strategies/transformer/experts.h"
+#include "strategies/transformer/latent_attention.h"
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
 #include "strategies/transformer/narrow_operands.h"
@@ -38,17 +39,20 @@ class LayerBackward {
 
   BufferId attention(BufferId gradient) {
     const BufferId branch = branch_gradient(gradient, b_.attention_mask, "attention.post_norm", "attention-output");
-    const BufferId context = w_.temporary("gradient-context", s_.tokens * s_.query * s_.activation_bytes);
-    row_split("attention.output", "attention-output", branch, b_.narrow_context.value_or(b_.context), s_.query,
+    const BufferId context = w_.temporary("gradient-context", s_.tokens * s_.attended * s_.activation_bytes);
+    row_split("attention.output", "attention-output", branch, b_.narrow_context.value_or(b_.context), s_.attended,
               context);
     done_with_branch(branch, gradient);
     if (b_.narrow_context) buckets_.release(*b_.narrow_context);
     if (stage_.recompute_of(layer_) == Recompute::kSelective) write_attention_recompute(w_, stage_, layer_);
-    const BufferId qkv = gradient_operand(w_, buckets_, "gradient-qkv", s_.tokens * s_.qkv * s_.activation_bytes);
+    if (stage_.recompute_of(layer_) == Recompute::kUpProjection) write_latent_recompute(w_, stage_, layer_);
+    const std::int64_t packed = s_.tokens * s_.qkv * s_.activation_bytes;
+    const BufferId qkv = operand("gradient-qkv", packed, !b_.latent);
     write_attention_backward(w_, stage_, layer_, context, qkv);
     for (const BufferId buffer : {context, b_.softmax, b_.context, b_.qkv}) buckets_.release(buffer);
-    position_and_query_norm(qkv);
-    const BufferId normed = column_split("attention.qkv", "qkv", qkv, b_.attention_normed, s_.qkv);
+    if (!b_.latent) position_and_query_norm(qkv);
+    const BufferId normed = b_.latent ? write_latent_backward(w_, stage_, layer_, qkv, buckets_)
+                                      : column_split("attention.qkv", "qkv", qkv, b_.attention_normed, s_.qkv);
     return norm_and_add("attention.norm", b_.input, normed, gradient,
                         into_ ? *into_ : stream_gradient(w_, stage_, buckets_), true);
   }
@@ -140,9 +144,10 @@ class LayerBackward {
   }
   BufferId column_split(const std::string& part, const char* label, BufferId dy, BufferId normed, std::int64_t out) {
     bias_gradient(part, label, dy, out);
-    const BufferId gradient = narrow_ ? write_narrow_gradient(w_, stage_, buckets_, label, dy, out) : dy;
-    return write_column_backward(w_, stage_, parameter(part + ".weight"), label, gradient, normed, out,
-                                 s_.operands(layer_), buckets_);
+    const BufferId gradient = narrow_ ? write_narrow_gradient(w_, stage_, buckets_, label, dy, s_.tokens * out) : dy;
+    return write_column_backward(
+        w_, stage_, parameter(part + ".weight"),
+        {label, gradient, normed, s_.hidden, out, s_.operands(layer_), stage_.gathers_sequence()}, buckets_);
   }
   void bias_gradient(const std::string& part, const char* label, BufferId dy, std::int64_t columns) {
     if (!has(part + ".bias")) return;
@@ -166,15 +171,13 @@ class LayerBackward {
   /// Norm backward into `sum`; then the gradient that came along the residual stream is added (autograd's own pass).
   BufferId norm_and_add(const char* part, BufferId input, BufferId normed_gradient, BufferId stream, BufferId sum,
                         bool completes) {
-    const std::int64_t bytes = s_.stream_bytes();
     const Parameter& norm = parameter(part);
     w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, true, s_.activation},
                std::string(part) + "-backward", {input, normed_gradient, norm.weight}, {sum, norm.gradient});
     w_.free(normed_gradient);
     w_.free(input);
     if (completes) buckets_.ready(norm);
-    w_.compute(Elementwise{ElementwiseKind::kAdd, s_.tokens_between * s_.hidden, 2 * bytes, bytes, true},
-               "residual-gradient", {sum, stream}, {sum});
+    write_stream_sum(w_, stage_, "residual-gradient", sum, stream);
     buckets_.release(stream);
     return sum;
   }

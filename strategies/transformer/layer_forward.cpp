@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "strategies/transformer/experts.h"
+#include "strategies/transformer/latent_attention.h"
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
 #include "strategies/transformer/narrow_operands.h"
@@ -57,8 +58,11 @@ class LayerForward {
                      std::int64_t out, BufferId output, std::optional<BufferId> bias = {}) {
     const auto write_norm = [&](BufferId to) { norm(input, norm_part, to); };
     if (!narrow_) write_norm(normed);
-    const Moved gathered = narrow_ ? write_narrow_norm(w_, stage_, label, normed, write_norm)
-                                   : gather_stream(w_, stage_, normed, stage_.column_gathers);
+    const auto narrow_gathered = [&] {
+      const BufferId local = write_narrow_norm(w_, stage_, label, s_.hidden, normed, write_norm, true);
+      return gather_narrow_norm(w_, stage_, local, s_.hidden, normed);
+    };
+    const Moved gathered = narrow_ ? narrow_gathered() : gather_stream(w_, stage_, normed, stage_.column_gathers);
     gathered.await(w_);
     matmul(part, label, gathered.buffer, s_.hidden, out, output, bias);
     free_gathered(w_, gathered.buffer, normed);
@@ -74,14 +78,18 @@ class LayerForward {
   }
 
   void attention() {
-    normed_matmul(b_.input, "attention.norm", b_.attention_normed, "attention.qkv.weight", "qkv", s_.qkv, b_.qkv,
-                  bias("attention.qkv.bias"));
-    position_and_query_norm();
+    if (b_.latent) {
+      write_latent_forward(w_, stage_, layer_, keep_);
+    } else {
+      normed_matmul(b_.input, "attention.norm", b_.attention_normed, "attention.qkv.weight", "qkv", s_.qkv, b_.qkv,
+                    bias("attention.qkv.bias"));
+      position_and_query_norm();
+    }
     write_attention_forward(w_, stage_, layer_);
     if (stage_.recompute_of(layer_) == Recompute::kSelective || !keep_) w_.free(b_.softmax);
-    done_with(b_.qkv);
+    if (stage_.recompute_of(layer_) == Recompute::kUpProjection || !keep_) w_.free(b_.qkv);
     const BufferId projected = w_.temporary("projected", s_.full_bytes());
-    local_matmul("attention.output.weight", "attention-output", b_.context, b_.narrow_context, s_.query, projected);
+    local_matmul("attention.output.weight", "attention-output", b_.context, b_.narrow_context, s_.attended, projected);
     done_with(b_.context);
     if (b_.narrow_context) done_with(*b_.narrow_context);
     residual(projected, "attention.post_norm", bias("attention.output.bias"), b_.input, b_.attention_mask, b_.middle);

@@ -36,6 +36,11 @@ ElementwiseKind activation_kind(const ModelSpec& model) {
   return ElementwiseKind::kGelu;
 }
 
+std::int64_t rows_of(const Stage& stage, const WeightProduct& product) {
+  if (product.rows > 0) return product.rows;
+  return product.own_rows ? stage.shapes.tokens_between : stage.shapes.tokens;
+}
+
 /// gradient += product, in one pass over both or with a copy of the product in the gradient's format between.
 void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                         BufferId product, std::int64_t elements) {
@@ -53,12 +58,21 @@ void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter
   if (casts) writer.free(added);
 }
 
+/// The product's input, the rank's own rows, as products take it.
+Moved gather_input(BlockWriter& writer, const Stage& stage, const WeightProduct& product) {
+  if (hw_models::is_narrow(product.dtype)) {
+    return gather_kept_input(writer, stage, product.label, product.x, product.in);
+  }
+  const bool stream = product.in == stage.shapes.hidden;
+  return gather_rows(writer, stage, product.x, product.in, stream ? stage.column_gathers : std::nullopt);
+}
+
 /// The product once `x`, its input as products take it, is there.
 void finish_weight_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                            const WeightProduct& product, const Moved& x) {
   x.await(writer);
   if (product.gathers && hw_models::is_narrow(product.dtype)) {
-    write_gathered_transpose(writer, stage, product.label, x.buffer);
+    write_gathered_transpose(writer, stage, product.label, x.buffer, product.in);
   }
   write_weight_gradient(writer, stage, weight, product, x.buffer);
   free_gathered(writer, x.buffer, product.x);
@@ -74,8 +88,14 @@ Moved gather_sequence(BlockWriter& writer, const Stage& stage, BufferId local, s
                                       "gather-sequence", {local}, {gathered})};
 }
 
+Moved gather_rows(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t columns,
+                  std::optional<BufferId> into) {
+  const std::int64_t bytes = stage.shapes.tokens * columns * stage.shapes.activation_bytes;
+  return gather_sequence(writer, stage, local, bytes, stage.shapes.activation, "gathered", into);
+}
+
 Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into) {
-  return gather_sequence(writer, stage, stream, stage.shapes.full_bytes(), stage.shapes.activation, "gathered", into);
+  return gather_rows(writer, stage, stream, stage.shapes.hidden, into);
 }
 
 void free_gathered(BlockWriter& writer, BufferId gathered, BufferId stream) {
@@ -84,13 +104,19 @@ void free_gathered(BlockWriter& writer, BufferId gathered, BufferId stream) {
 }
 
 Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, std::optional<BufferId> into) {
+  return reduce_rows(writer, stage, partial, stage.shapes.hidden, into);
+}
+
+Moved reduce_rows(BlockWriter& writer, const Stage& stage, BufferId partial, std::int64_t columns,
+                  std::optional<BufferId> into) {
   if (!stage.tensor_parallel()) return {partial, std::nullopt};
-  const std::int64_t bytes = stage.shapes.full_bytes();
+  const Shapes& s = stage.shapes;
+  const std::int64_t row = columns * s.activation_bytes, bytes = s.tokens * row;
   if (!stage.plan.sequence_parallel) {
     return {partial, writer.collective(CollectiveKind::kAllReduce, stage.groups.tensor, bytes, stage.shapes.activation,
                                        Lane::kTensor, "reduce-tensor", {partial}, {partial})};
   }
-  const BufferId scattered = into ? *into : writer.temporary("scattered", stage.shapes.stream_bytes());
+  const BufferId scattered = into ? *into : writer.temporary("scattered", s.tokens_between * row);
   const OperationId operation =
       writer.collective(CollectiveKind::kReduceScatter, stage.groups.tensor, bytes, stage.shapes.activation,
                         Lane::kTensor, "scatter-sequence", {partial}, {scattered});
@@ -99,9 +125,11 @@ Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, s
 }
 
 void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
-                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype) {
+                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype,
+                          bool own_rows) {
   const Shapes& s = stage.shapes;
-  const hw_models::Matmul kernel{.m = s.tokens, .n = in, .k = out, .dtype = dtype, .output = s.activation};
+  const std::int64_t rows = own_rows ? s.tokens_between : s.tokens;
+  const hw_models::Matmul kernel{.m = rows, .n = in, .k = out, .dtype = dtype, .output = s.activation};
   const std::optional<BufferId> narrow = write_narrow_weight(writer, stage, label, weight);
   writer.compute(kernel, label + "-dgrad", {dy, narrow.value_or(weight.weight)}, {dx});
   if (narrow) writer.free(*narrow);
@@ -125,14 +153,14 @@ void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parame
   const bool passes = stage.plan.shards_gradients();  // the product is the gradient: there is nothing to add it to
   const bool fused = stage.implementation.fused_gradient_accumulation || passes;
   const hw_models::DType gradient = passes ? stage.parameters.passing_gradient() : stage.implementation.gradient;
-  const std::int64_t rows = product.rows == 0 ? stage.shapes.tokens : product.rows;
+  const std::int64_t rows = rows_of(stage, product);
   const hw_models::Matmul kernel{.m = product.out,
                                  .n = product.in,
                                  .k = (rows + product.groups - 1) / product.groups,
                                  .batch = product.groups,
                                  .dtype = product.dtype,
                                  .output = fused ? gradient : stage.shapes.activation,
-                                 .accumulate = fused && !passes,
+                                 .accumulate = fused && (!passes || product.adds),
                                  .transpose_a = true};
   const Phase phase = writer.phase();
   writer.at(writer.layer(), Phase::kWeightGradient);
@@ -159,27 +187,22 @@ void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Paramete
 }
 
 BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Parameter& weight,
-                               const std::string& label, BufferId dy, BufferId normed, std::int64_t out,
-                               hw_models::DType dtype, GradientBuckets& buckets) {
+                               const WeightProduct& product, GradientBuckets& buckets) {
+  const Shapes& s = stage.shapes;
   const bool later = buckets.defers();
   const bool overlap = stage.implementation.overlap_weight_gradient && !later;
-  const std::int64_t hidden = stage.shapes.hidden;
-  const WeightProduct product{label, dy, normed, hidden, out, dtype, stage.gathers_sequence()};
-  Moved input{normed, std::nullopt};
-  if (!later) {
-    input = hw_models::is_narrow(dtype) ? gather_kept_input(writer, stage, label, normed)
-                                        : gather_stream(writer, stage, normed, stage.column_gathers);
-  }
-  const BufferId partial = writer.temporary("gradient-normed", stage.shapes.full_bytes());
-  write_input_gradient(writer, stage, weight, label, dy, hidden, out, partial, dtype);
-  const Moved reduced = reduce_stream(writer, stage, partial);
+  const Moved input = later ? Moved{product.x, std::nullopt} : gather_input(writer, stage, product);
+  const BufferId partial = writer.temporary("gradient-normed", s.tokens * product.in * s.activation_bytes);
+  write_input_gradient(writer, stage, weight, product.label, product.dy, product.in, product.out, partial,
+                       product.dtype);
+  const Moved reduced = reduce_rows(writer, stage, partial, product.in);
   if (!overlap) reduced.await(writer);
   if (later) {
     buckets.defer(weight, product);
   } else {
     finish_weight_product(writer, stage, weight, product, input);
-    writer.free(dy);
-    writer.free(normed);
+    writer.free(product.dy);
+    writer.free(product.x);
   }
   buckets.ready(weight);
   if (overlap) reduced.await(writer);
@@ -200,40 +223,46 @@ BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const Gradient
                     : writer.temporary("gradient-stream", bytes);
 }
 
+void write_stream_sum(BlockWriter& writer, const Stage& stage, const char* label, BufferId sum, BufferId more) {
+  const std::int64_t bytes = stage.shapes.stream_bytes();
+  writer.compute(
+      Elementwise{ElementwiseKind::kAdd, stage.shapes.tokens_between * stage.shapes.hidden, 2 * bytes, bytes, true},
+      label, {sum, more}, {sum});
+}
+
 void write_weight_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                           const WeightProduct& product) {
   Moved x{product.x, std::nullopt};
-  if (!hw_models::is_narrow(product.dtype)) {
-    if (product.gathers) x = gather_stream(writer, stage, product.x, stage.column_gathers);
-  } else if (product.gathers) {
-    x = gather_kept_input(writer, stage, product.label, product.x);
-  } else {
-    const std::int64_t rows = product.rows == 0 ? stage.shapes.tokens : product.rows;
-    x.buffer = write_kept_rows(writer, stage, product.label, product.x, rows * product.in);
+  if (product.gathers) {
+    x = gather_input(writer, stage, product);
+  } else if (hw_models::is_narrow(product.dtype)) {
+    x.buffer = write_kept_input(writer, stage, product.label, product.x, rows_of(stage, product) * product.in);
   }
   finish_weight_product(writer, stage, weight, product, x);
 }
 
-hw_models::Attention attention_kernel(const Stage& stage, bool backward) {
+hw_models::Attention attention_kernel(const Stage& stage, bool backward, std::int64_t window) {
   const Shapes& s = stage.shapes;
   hw_models::Attention kernel;
   kernel.batch = s.batch;
   kernel.heads = s.heads;
   kernel.kv_heads = s.kv_heads;
   kernel.query_length = kernel.key_length = s.sequence;
-  kernel.head_dim = kernel.value_dim = s.head_dim;
+  kernel.head_dim = s.head_dim;
+  kernel.value_dim = s.value_dim;
   kernel.backward = backward;
   kernel.dropout = stage.implementation.dropout;
   kernel.kernel = stage.implementation.attention;
   kernel.dtype = s.activation;
+  kernel.window = window;
   return kernel;
 }
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer) {
   if (stage.plan.context > 1) return write_context_attention(writer, stage, layer);
   const LayerBuffers& b = stage.layers.at(layer);
-  writer.compute(attention_kernel(stage, false), "attention", {b.qkv}, {b.context, b.softmax});
-  write_layout_copy(writer, stage, b.context, stage.shapes.query);
+  writer.compute(attention_kernel(stage, false, stage.window(layer)), "attention", {b.qkv}, {b.context, b.softmax});
+  write_layout_copy(writer, stage, b.context, stage.shapes.attended);
 }
 
 void write_attention_recompute(BlockWriter& writer, const Stage& stage, int layer) {
@@ -242,7 +271,7 @@ void write_attention_recompute(BlockWriter& writer, const Stage& stage, int laye
   if (stage.plan.context > 1) {
     write_context_attention(writer, stage, layer);
   } else {
-    writer.compute(attention_kernel(stage, false), "attention", {b.qkv}, {b.softmax});
+    writer.compute(attention_kernel(stage, false, stage.window(layer)), "attention", {b.qkv}, {b.softmax});
   }
   writer.at(layer, Phase::kBackward);
 }
@@ -253,9 +282,9 @@ void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer
     return write_context_attention_backward(writer, stage, layer, output_gradient, qkv_gradient);
   }
   const LayerBuffers& b = stage.layers.at(layer);
-  write_layout_copy(writer, stage, output_gradient, stage.shapes.query);
-  writer.compute(attention_kernel(stage, true), "attention-backward", {b.qkv, b.context, b.softmax, output_gradient},
-                 {qkv_gradient});
+  write_layout_copy(writer, stage, output_gradient, stage.shapes.attended);
+  writer.compute(attention_kernel(stage, true, stage.window(layer)), "attention-backward",
+                 {b.qkv, b.context, b.softmax, output_gradient}, {qkv_gradient});
   write_layout_copy(writer, stage, qkv_gradient, stage.shapes.qkv);
 }
 

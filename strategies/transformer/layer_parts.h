@@ -24,23 +24,29 @@ struct Moved {
 /// Otherwise nothing.
 Moved gather_sequence(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t bytes,
                       hw_models::DType dtype, const char* name, std::optional<BufferId> into);
-/// Sequence parallelism: the residual stream [tokens / tensor, hidden] -> [tokens, hidden] in `into` or a new buffer.
-/// Otherwise nothing.
+/// Sequence parallelism: [tokens / tensor, columns] -> [tokens, columns] in `into` or a new buffer. Otherwise nothing.
+Moved gather_rows(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t columns,
+                  std::optional<BufferId> into = {});
+/// The same of the residual stream.
 Moved gather_stream(BlockWriter& writer, const Stage& stage, BufferId stream, std::optional<BufferId> into = {});
 /// Frees what was gathered from `stream` unless that is `stream` itself or survives the step.
 void free_gathered(BlockWriter& writer, BufferId gathered, BufferId stream);
 
-/// Partial sums [tokens, hidden] of the tensor ranks -> residual stream. Reduce-scatter under sequence parallelism
+/// Partial sums [tokens, columns] of the tensor ranks -> their rows. Reduce-scatter under sequence parallelism
 /// (into `into` or a new buffer; the partial sums are freed), all-reduce in place otherwise.
+Moved reduce_rows(BlockWriter& writer, const Stage& stage, BufferId partial, std::int64_t columns,
+                  std::optional<BufferId> into = {});
+/// The same of the residual stream.
 Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, std::optional<BufferId> into = {});
 
-/// dx[tokens, in] = dy[tokens, out] W[out, in], both of `dtype`
+/// dx[tokens, in] = dy[tokens, out] W[out, in], both of `dtype`; of the rank's own rows alone with `own_rows`.
 void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
-                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype);
+                          BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype,
+                          bool own_rows = false);
 /// A product of every group in one kernel where the stack has grouped ones, else in one for each.
 void write_grouped(BlockWriter& writer, const Stage& stage, hw_models::Matmul kernel, const std::string& label,
                    const BlockWriter::Buffers& reads, BufferId output);
-/// dW += dy^T x, of the product's dy and `x`.
+/// dW[out, in] += dy^T `x`, the product's own x or that gathered.
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                            const WeightProduct& product, BufferId x);
 /// Whether products stay until the backward ends: only those narrower than the gradient they were added to.
@@ -51,11 +57,10 @@ void write_bias_gradient(BlockWriter& writer, const Stage& stage, const Paramete
                          BufferId dy, std::int64_t columns);
 /// Backward of a matrix split by columns behind a norm: the input gradient is a partial sum to be reduced, which may
 /// run beside the weight gradient; under sequence parallelism `normed` is gathered again beside the input gradient.
-/// Frees dy and normed; returns the gradient of `normed`. Where `buckets` defers, the weight gradient, the gather and
-/// both operands are left to the later block.
+/// Frees dy and `product.x`; returns the gradient of x, of this rank's rows. Where `buckets` defers, the weight
+/// gradient, the gather and both operands are left to the later block.
 BufferId write_column_backward(BlockWriter& writer, const Stage& stage, const Parameter& weight,
-                               const std::string& label, BufferId dy, BufferId normed, std::int64_t out,
-                               hw_models::DType dtype, GradientBuckets& buckets);
+                               const WeightProduct& product, GradientBuckets& buckets);
 
 /// A gradient that ends with this block or, as operand of a product that `buckets` defers, lives as long as that needs.
 BufferId gradient_operand(BlockWriter& writer, const GradientBuckets& buckets, const std::string& name,
@@ -63,12 +68,14 @@ BufferId gradient_operand(BlockWriter& writer, const GradientBuckets& buckets, c
 /// The gradient of the residual stream: an operand of the row-split products where nothing (dropout, a norm, a gather)
 /// stands between.
 BufferId stream_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets);
+/// `sum` += `more`, gradients of this rank's rows of the stream, in automatic differentiation's own pass.
+void write_stream_sum(BlockWriter& writer, const Stage& stage, const char* label, BufferId sum, BufferId more);
 /// dW += dy^T x: gathers x first where it is the rank's own rows.
 void write_weight_product(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                           const WeightProduct& product);
 
-/// One kernel over the tokens and heads of this rank.
-hw_models::Attention attention_kernel(const Stage& stage, bool backward);
+/// One kernel over the tokens and heads of this rank; of a layer whose queries see `window` tokens (0 = all).
+hw_models::Attention attention_kernel(const Stage& stage, bool backward, std::int64_t window = 0);
 
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer);
 /// Selective recomputation: the softmax again; the attention output is still there.

@@ -6,8 +6,9 @@ namespace {
 using hw_models::Elementwise;
 using hw_models::ElementwiseKind;
 
-std::int64_t rows(const Stage& stage) { return stage.shapes.tokens_between * stage.shapes.hidden; }
-std::int64_t whole(const Stage& stage) { return stage.shapes.tokens * stage.shapes.hidden; }
+std::int64_t rows(const Stage& stage, std::int64_t columns) { return stage.shapes.tokens_between * columns; }
+std::int64_t rows(const Stage& stage) { return rows(stage, stage.shapes.hidden); }
+std::int64_t whole(const Stage& stage, std::int64_t columns) { return stage.shapes.tokens * columns; }
 
 /// A copy that is the same values transposed is made behind the gather: a transposed shard is no shard of the
 /// transposed.
@@ -21,10 +22,11 @@ BufferId operand(BlockWriter& writer, const Stage& stage, const char* name, std:
 }
 
 /// `copies`: of each element, on the wire. `into`, or a buffer of the block.
-Moved gather(BlockWriter& writer, const Stage& stage, BufferId local, int copies, std::optional<BufferId> into = {}) {
+Moved gather(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t columns, int copies,
+             std::optional<BufferId> into = {}) {
   const NarrowFormat& narrow = stage.shapes.narrow;
-  return gather_sequence(writer, stage, local, narrow.bytes(whole(stage)) * copies, narrow.dtype, "narrow-gathered",
-                         into);
+  return gather_sequence(writer, stage, local, narrow.bytes(whole(stage, columns)) * copies, narrow.dtype,
+                         "narrow-gathered", into);
 }
 
 void write_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId narrow,
@@ -34,13 +36,12 @@ void write_transpose(BlockWriter& writer, const Stage& stage, const std::string&
                  label + "-transpose", {narrow}, {narrow});
 }
 
-/// Of a residual stream that is kept wide.
-Moved narrow_and_gather(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide) {
-  const BufferId local = operand(writer, stage, "narrow-normed", rows(stage), false);
-  write_narrowing(writer, stage, label, wide, local, rows(stage), false);
-  const Moved gathered = gather(writer, stage, local, 1);
-  if (gathered.buffer != local) writer.free(local);
-  return gathered;
+/// Of a norm that is kept wide.
+BufferId narrow_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                     std::int64_t columns) {
+  const BufferId local = operand(writer, stage, "narrow-normed", rows(stage, columns), false);
+  write_narrowing(writer, stage, label, wide, local, rows(stage, columns), false);
+  return local;
 }
 
 }  // namespace
@@ -54,31 +55,39 @@ void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string&
                  label + "-narrow", {wide}, {narrow});
 }
 
-Moved write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId normed,
-                        const std::function<void(BufferId)>& write_norm) {
+BufferId write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::string& label, std::int64_t columns,
+                           BufferId normed, const std::function<void(BufferId)>& write_norm, bool gathered) {
   const NarrowFormat& narrow = stage.shapes.narrow;
-  const bool copy = copies_before_gather(stage);
+  const std::int64_t elements = rows(stage, columns);
+  const bool copy = gathered ? copies_before_gather(stage) : narrow.copies();
   if (!narrow.keeps) {
     write_norm(normed);
-    return narrow_and_gather(writer, stage, label, normed);
+    return narrow_rows(writer, stage, label, normed, columns);
   }
   if (narrow.fused_norm) {
     write_norm(normed);
-    if (copy) write_transpose(writer, stage, label, normed, rows(stage));
+    if (copy) write_transpose(writer, stage, label, normed, elements);
   } else {
-    const BufferId wide = writer.temporary("wide-normed", stage.shapes.stream_bytes());
+    const BufferId wide = writer.temporary("wide-normed", elements * stage.shapes.activation_bytes);
     write_norm(wide);
-    write_narrowing(writer, stage, label, wide, normed, rows(stage), copy);
+    write_narrowing(writer, stage, label, wide, normed, elements, copy);
     writer.free(wide);
   }
-  return gather(writer, stage, normed, 1);
+  return normed;
+}
+
+Moved gather_narrow_norm(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t columns, BufferId kept) {
+  const Moved gathered = gather(writer, stage, local, columns, 1);
+  if (gathered.buffer != local && local != kept) writer.free(local);
+  return gathered;
 }
 
 Moved write_narrow_stream(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
                           std::optional<BufferId> kept) {
-  if (!kept) return narrow_and_gather(writer, stage, label, wide);
-  write_narrowing(writer, stage, label, wide, *kept, rows(stage), copies_before_gather(stage));
-  return gather(writer, stage, *kept, 1);
+  const std::int64_t hidden = stage.shapes.hidden;
+  if (!kept) return gather_narrow_norm(writer, stage, narrow_rows(writer, stage, label, wide, hidden), hidden, wide);
+  write_narrowing(writer, stage, label, wide, *kept, rows(stage, hidden), copies_before_gather(stage));
+  return gather(writer, stage, *kept, hidden, 1);
 }
 
 BufferId write_narrow_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
@@ -107,24 +116,20 @@ BufferId write_narrow_branch(BlockWriter& writer, const Stage& stage, const Grad
   const bool copy = copies_before_gather(stage), gathers = stage.gathers_sequence();
   const int copies = copy ? 2 : 1;
   const NarrowFormat& narrow = stage.shapes.narrow;
-  const BufferId whole_gradient = gradient_operand(writer, buckets, label + "-narrow-branch",
-                                                   narrow.bytes(gathers ? whole(stage) : rows(stage)) * copies);
+  const BufferId whole_gradient =
+      gradient_operand(writer, buckets, label + "-narrow-branch",
+                       narrow.bytes(gathers ? whole(stage, stage.shapes.hidden) : rows(stage)) * copies);
   const BufferId local = gathers ? operand(writer, stage, "narrow-branch", rows(stage), copy) : whole_gradient;
   write_narrowing(writer, stage, label, gradient, local, rows(stage), copy);
   if (!gathers) return local;
-  gather(writer, stage, local, copies, whole_gradient).await(writer);
+  gather(writer, stage, local, stage.shapes.hidden, copies, whole_gradient).await(writer);
   writer.free(local);
-  write_gathered_transpose(writer, stage, label, whole_gradient);
+  write_gathered_transpose(writer, stage, label, whole_gradient, stage.shapes.hidden);
   return whole_gradient;
 }
 
 BufferId write_narrow_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
-                               const std::string& label, BufferId wide, std::int64_t columns) {
-  return write_narrow_gradient_rows(writer, stage, buckets, label, wide, stage.shapes.tokens * columns);
-}
-
-BufferId write_narrow_gradient_rows(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
-                                    const std::string& label, BufferId wide, std::int64_t elements) {
+                               const std::string& label, BufferId wide, std::int64_t elements) {
   const bool copy = stage.shapes.narrow.copies();
   const BufferId narrow = gradient_operand(writer, buckets, label + "-narrow-gradient",
                                            stage.shapes.narrow.bytes(elements) * (copy ? 2 : 1));
@@ -133,20 +138,25 @@ BufferId write_narrow_gradient_rows(BlockWriter& writer, const Stage& stage, con
   return narrow;
 }
 
-BufferId write_kept_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
-                         std::int64_t elements) {
+BufferId write_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
+                          std::int64_t elements) {
   if (stage.shapes.narrow.keeps) return kept;
-  return write_narrow_rows(writer, stage, label + "-again", kept, std::nullopt, elements);
+  const BufferId narrow = operand(writer, stage, "narrow-input", elements, false);
+  write_narrowing(writer, stage, label + "-again", kept, narrow, elements, false);
+  return narrow;
 }
 
-Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept) {
-  return stage.shapes.narrow.keeps ? gather(writer, stage, kept, 1)
-                                   : narrow_and_gather(writer, stage, label + "-again", kept);
+Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
+                        std::int64_t columns) {
+  if (stage.shapes.narrow.keeps) return gather(writer, stage, kept, columns, 1);
+  const BufferId local = narrow_rows(writer, stage, label + "-again", kept, columns);
+  return gather_narrow_norm(writer, stage, local, columns, kept);
 }
 
-void write_gathered_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId gathered) {
+void write_gathered_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId gathered,
+                              std::int64_t columns) {
   if (stage.gathers_sequence() && stage.shapes.narrow.transposes) {
-    write_transpose(writer, stage, label, gathered, whole(stage));
+    write_transpose(writer, stage, label, gathered, whole(stage, columns));
   }
 }
 

@@ -16,11 +16,15 @@ namespace strategies {
 void write_narrowing(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide, BufferId narrow,
                      std::int64_t elements, bool copy);
 
-/// Forward, first matrix: the norm that `write_norm` writes into the buffer it is given, narrowed and gathered over the
-/// sequence. `normed` is what is kept, in the format that the stack keeps.
-Moved write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId normed,
-                        const std::function<void(BufferId)>& write_norm);
-/// The same of a stream that is there, wide: narrowed into `kept` where the stack keeps narrow operands.
+/// Forward, first matrix: the norm [rows of this rank, columns] that `write_norm` writes into the buffer it is given,
+/// narrowed. `normed` is what is kept, in the format that the stack keeps: returned, or a buffer of the block.
+/// `gathered`: the rows will be gathered over the sequence.
+BufferId write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::string& label, std::int64_t columns,
+                           BufferId normed, const std::function<void(BufferId)>& write_norm, bool gathered);
+/// Forward, first matrix: what write_narrow_norm returned, gathered; it is freed unless it is `kept`.
+Moved gather_narrow_norm(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t columns, BufferId kept);
+/// Forward, first matrix: a stream that is there, wide, narrowed into `kept` where the stack keeps narrow operands, and
+/// gathered.
 Moved write_narrow_stream(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
                           std::optional<BufferId> kept);
 /// `elements` of this rank narrowed into `kept`, with the copy for its other product, or into a buffer of this block.
@@ -38,18 +42,17 @@ std::optional<BufferId> write_narrow_weight(BlockWriter& writer, const Stage& st
 /// Lives on where `buckets` defers products.
 BufferId write_narrow_branch(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
                              const std::string& label, BufferId gradient);
-/// Backward, first matrix: the gradient of its output [tokens, columns]; `wide` is freed.
+/// Backward, first matrix: the gradient of its output, `elements` of this rank; `wide` is freed.
 BufferId write_narrow_gradient(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
-                               const std::string& label, BufferId wide, std::int64_t columns);
-/// Backward, second matrix: its input as the weight gradient reads it: `kept`, or a buffer of this block.
-BufferId write_kept_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
-                         std::int64_t elements);
-/// A gradient of `elements` narrowed for both its products; `wide` is freed. Lives on as above.
-BufferId write_narrow_gradient_rows(BlockWriter& writer, const Stage& stage, const GradientBuckets& buckets,
-                                    const std::string& label, BufferId wide, std::int64_t elements);
+                               const std::string& label, BufferId wide, std::int64_t elements);
+/// Backward, matrix without a gather: its input as the weight gradient reads it: `kept`, or a buffer of this block.
+BufferId write_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
+                          std::int64_t elements);
 /// Backward, first matrix: its input, gathered again.
-Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept);
-/// What the weight gradient needs of a gathered operand [tokens, hidden] before it can read it.
-void write_gathered_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId gathered);
+Moved gather_kept_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId kept,
+                        std::int64_t columns);
+/// What the weight gradient needs of a gathered operand [tokens, columns] before it can read it.
+void write_gathered_transpose(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId gathered,
+                              std::int64_t columns);
 
 }  // namespace strategies

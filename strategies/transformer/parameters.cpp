@@ -7,6 +7,14 @@
 #include "strategies/transformer/block_writer.h"
 
 namespace strategies {
+namespace {
+
+/// Gain and, of LayerNorm, bias.
+std::int64_t norm_elements(const ModelSpec& model) {
+  return model.norm == hw_models::NormKind::kLayerNorm ? 2 * model.hidden : model.hidden;
+}
+
+}  // namespace
 
 std::string layer_parameter(int layer, const char* part) { return "layers." + std::to_string(layer) + "." + part; }
 
@@ -95,26 +103,65 @@ void StageParameters::add_embedding(const ModelSpec& model) {
   if (model.embedding_norm) add("embedding.norm.weight", {model.hidden * 2}, {});
 }
 
-void StageParameters::add_layer(const ModelSpec& model, int layer, int chunk) {
-  const std::int64_t h = model.hidden;
-  const std::int64_t norm_columns = model.norm == hw_models::NormKind::kLayerNorm ? 2 * h : h;  // gain and bias
-  const std::int64_t tensor = plan_.tensor;
+/// Down-projections and the norms of the latents are whole on every tensor rank, as in Megatron-Core; what leads from
+/// the latents to the heads is split by heads.
+void StageParameters::add_latent_attention(const ModelSpec& model, int layer, int chunk) {
+  const LatentAttention& latent = *model.latent;
+  const std::int64_t h = model.hidden, query = shapes_.query * plan_.tensor;
   const auto part = [&](const char* name) { return layer_parameter(layer, name); };
   const Place whole{.layer = layer, .chunk = chunk};
   const Place rows{.sharded_axis = 0, .layer = layer, .chunk = chunk};
-  const Place columns{.sharded_axis = 1, .layer = layer, .chunk = chunk};
-  const std::int64_t keys = shapes_.kv_heads * shapes_.head_dim * tensor;
-  Place qkv = rows, up = rows;
-  qkv.parts = {shapes_.query * tensor, keys, keys};
-  if (model.gated_mlp) up.parts = {shapes_.ffn * tensor, shapes_.ffn * tensor};
-  add(part("attention.norm"), {norm_columns}, whole);
-  add(part("attention.qkv.weight"), {shapes_.qkv * tensor, h}, qkv);
+  if (latent.query_rank > 0) {
+    add(part("attention.query_down.weight"), {latent.query_rank, h}, whole);
+    add(part("attention.query_norm"), {latent.query_rank}, whole);
+    add(part("attention.query_up.weight"), {query, latent.query_rank}, rows);
+  } else {
+    add(part("attention.query.weight"), {query, h}, rows);
+  }
+  add(part("attention.kv_down.weight"), {latent.kv_rank + latent.rope_dim, h}, whole);
+  add(part("attention.kv_norm"), {latent.kv_rank}, whole);
+  const std::int64_t keys_and_values = model.heads * (latent.nope_dim + latent.value_dim);
+  add(part("attention.kv_up.weight"), {keys_and_values, latent.kv_rank}, rows);
+}
+
+void StageParameters::add_attention(const ModelSpec& model, int layer, int chunk) {
+  const std::int64_t tensor = plan_.tensor, keys = shapes_.kv_heads * shapes_.head_dim * tensor;
+  const auto part = [&](const char* name) { return layer_parameter(layer, name); };
+  const Place whole{.layer = layer, .chunk = chunk};
+  const Place qkv{.sharded_axis = 0, .layer = layer, .chunk = chunk, .parts = {shapes_.query * tensor, keys, keys}};
+  add(part("attention.qkv.weight"), {shapes_.qkv * tensor, model.hidden}, qkv);
   if (model.qkv_bias) add(part("attention.qkv.bias"), {shapes_.qkv * tensor}, qkv);
   if (model.query_key_norm) add(part("attention.query_key_norm"), {2 * model.head_dim}, whole);
   if (model.query_key_norm_full) {
     add(part("attention.query_key_norm"), {(model.heads + model.kv_heads) * model.head_dim}, whole);
   }
-  add(part("attention.output.weight"), {h, shapes_.query * tensor}, columns);
+}
+
+void StageParameters::add_prediction(const ModelSpec& model, int layer, int chunk) {
+  const auto part = [&](const char* name) { return layer_parameter(layer, name); };
+  const std::int64_t norm = norm_elements(model);
+  const Place whole{.layer = layer, .chunk = chunk};
+  add(part("prediction.hidden_norm"), {norm}, whole);
+  add(part("prediction.embedding_norm"), {norm}, whole);
+  add(part("prediction.projection.weight"), {model.hidden, 2 * model.hidden},
+      {.sharded_axis = 0, .layer = layer, .chunk = chunk, .wide = true});
+  add_layer(model, layer, chunk);
+  add(part("prediction.final_norm"), {norm}, whole);
+}
+
+void StageParameters::add_layer(const ModelSpec& model, int layer, int chunk) {
+  const std::int64_t h = model.hidden;
+  const std::int64_t norm_columns = norm_elements(model);
+  const std::int64_t tensor = plan_.tensor;
+  const auto part = [&](const char* name) { return layer_parameter(layer, name); };
+  const Place whole{.layer = layer, .chunk = chunk};
+  const Place rows{.sharded_axis = 0, .layer = layer, .chunk = chunk};
+  const Place columns{.sharded_axis = 1, .layer = layer, .chunk = chunk};
+  Place up = rows;
+  if (model.gated_mlp) up.parts = {shapes_.ffn * tensor, shapes_.ffn * tensor};
+  add(part("attention.norm"), {norm_columns}, whole);
+  model.latent ? add_latent_attention(model, layer, chunk) : add_attention(model, layer, chunk);
+  add(part("attention.output.weight"), {h, shapes_.attended * tensor}, columns);
   if (model.attention_output_bias) add(part("attention.output.bias"), {h}, whole);
   if (model.norms_per_layer >= 4) add(part("attention.post_norm"), {norm_columns}, whole);
   if (model.norms_per_layer >= 2) add(part("mlp.norm"), {norm_columns}, whole);
@@ -139,8 +186,8 @@ void StageParameters::add_experts(const ModelSpec& model, int layer, int chunk) 
   Place bias = rows, shared = rows;
   bias.wide = true;
   const Place columns{.sharded_axis = 2, .expert = true, .layer = layer, .chunk = chunk};
-  const Place all{.expert = true, .wide = true, .layer = layer, .chunk = chunk};
-  const Place whole{.wide = true, .layer = layer, .chunk = chunk};
+  const Place all{.expert = true, .layer = layer, .chunk = chunk, .wide = true};
+  const Place whole{.layer = layer, .chunk = chunk, .wide = true};
   add(part("router.weight"), {s.experts, h}, whole);
   if (model.experts->router_bias) add(part("router.bias"), {s.experts}, whole);
   add(part("experts.up.weight"), {s.experts, up, h}, rows);
@@ -161,18 +208,25 @@ void StageParameters::add_experts(const ModelSpec& model, int layer, int chunk) 
   if (model.experts->shared_gate) add(part("shared.gate.weight"), {1, h}, whole);
 }
 
-void StageParameters::add_head(const ModelSpec& model, int chunk, bool tied_copy, bool shared) {
-  const std::int64_t norm_columns = model.norm == hw_models::NormKind::kLayerNorm ? 2 * model.hidden : model.hidden;
+/// Two buffers, one parameter.
+void StageParameters::tie_to_embedding(Parameter& table) {
+  table.tied_copy = true;
+  for (const BufferId held : {table.weight, table.gradient, table.held_weight(), table.held_gradient()}) {
+    role_.buffers[held.value].slice.parameter = "embedding.weight";
+  }
+}
+
+void StageParameters::add_embedding_copy(const ModelSpec& model, int chunk) {
   const Place split{.sharded_axis = 0, .chunk = chunk};
-  add("final_norm", {norm_columns}, {.chunk = chunk});
+  tie_to_embedding(add("prediction.embedding.weight", {shapes_.padded_vocabulary, model.hidden}, split));
+}
+
+void StageParameters::add_head(const ModelSpec& model, int chunk, bool tied_copy, bool shared) {
+  const Place split{.sharded_axis = 0, .chunk = chunk};
+  add("final_norm", {norm_elements(model)}, {.chunk = chunk});
   if (!shared) {
     Parameter& head = add("head.weight", {shapes_.padded_vocabulary, model.hidden}, split);
-    head.tied_copy = tied_copy;
-    if (tied_copy) {  // two buffers, one parameter
-      for (const BufferId held : {head.weight, head.gradient, head.held_weight(), head.held_gradient()}) {
-        role_.buffers[held.value].slice.parameter = "embedding.weight";
-      }
-    }
+    if (tied_copy) tie_to_embedding(head);
   }
   if (model.head_bias) add("head.bias", {shapes_.padded_vocabulary}, split);
 }

@@ -23,7 +23,7 @@ struct Parameter {
   std::int64_t elements = 0;       ///< on this rank
   std::int64_t rows = 1;           ///< of its first axis, on this rank
   bool tensor_replicated = false;  ///< every tensor rank holds all of it (norms)
-  bool tied_copy = false;          ///< the last stage's copy of a tied embedding
+  bool tied_copy = false;          ///< the last stage's copy of the embedding
   bool expert = false;             ///< replicated over the expert data group, not the data group
   bool narrow = false;             ///< its products take it in the narrow format
   BufferId weight, gradient;       ///< whole: what kernels work on
@@ -43,6 +43,10 @@ class StageParameters {
 
   void add_embedding(const ModelSpec& model);
   void add_layer(const ModelSpec& model, int layer, int chunk);
+  /// An extra prediction layer: its norms and its projection, then the layer.
+  void add_prediction(const ModelSpec& model, int layer, int chunk);
+  /// The embedding's copy on another stage.
+  void add_embedding_copy(const ModelSpec& model, int chunk);
   /// Final norm and output table. `tied_copy`: the table is the embedding's copy on another stage; `shared`: it is
   /// the embedding of this very stage and adds nothing.
   void add_head(const ModelSpec& model, int chunk, bool tied_copy, bool shared);
@@ -91,11 +95,14 @@ class StageParameters {
   struct Place {
     int sharded_axis = -1;
     bool expert = false;
-    bool wide = false;  ///< no operand of narrow products
     int layer = -1, chunk = 0;
     std::vector<std::int64_t> parts = {};  ///< TensorSlice::parts
+    bool wide = false;                     ///< its products never take narrow operands
   };
   void add_experts(const ModelSpec& model, int layer, int chunk);
+  void add_attention(const ModelSpec& model, int layer, int chunk);
+  void add_latent_attention(const ModelSpec& model, int layer, int chunk);
+  void tie_to_embedding(Parameter& table);
   Parameter& add(const std::string& name, const std::vector<std::int64_t>& shape, const Place& place);
   void add_buffers(Parameter& parameter, const TensorSlice& slice);
   Lifetime weight_lifetime(const Parameter& parameter) const;

@@ -69,7 +69,9 @@ Shapes shapes_of(const ModelSpec& model, const TrainingSpec& training, const Pla
   s.kv_heads = std::max<std::int64_t>(1, model.kv_heads / tensor);
   s.head_dim = model.head_dim;
   s.query = s.heads * s.head_dim;
-  s.qkv = s.query + 2 * s.kv_heads * s.head_dim;
+  s.value_dim = model.latent ? model.latent->value_dim : model.head_dim;
+  s.qkv = s.query + s.kv_heads * (s.head_dim + s.value_dim);
+  s.attended = s.heads * s.value_dim;
   s.ffn = model.ffn / tensor;
   s.up = model.gated_mlp ? 2 * s.ffn : s.ffn;
   const std::int64_t multiple = std::max<std::int64_t>(1, implementation.vocabulary_multiple) * tensor;

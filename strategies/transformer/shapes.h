@@ -42,7 +42,9 @@ struct Shapes {
   std::int64_t tokens_between = 1;  ///< rows of the residual stream: tokens / tensor under sequence parallelism
   std::int64_t hidden = 1;
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;
+  std::int64_t value_dim = 1;       ///< of a head's value: head_dim but in latent attention
   std::int64_t query = 1, qkv = 1;  ///< columns: heads x head_dim; plus keys and values
+  std::int64_t attended = 1;        ///< columns of attention's output: heads x value_dim
   std::int64_t ffn = 1, up = 1;     ///< columns of the MLP's inner product, of the up projection (2 x ffn when gated)
   std::int64_t vocabulary = 1;      ///< padded, on this rank
   std::int64_t padded_vocabulary = 1;                     ///< over all ranks
@@ -54,7 +56,8 @@ struct Shapes {
 
   /// The products of `layer` take narrow operands.
   bool narrows(int layer) const {
-    return narrow.on && layer >= narrow.use.wide_layers && layer < layers - narrow.use.wide_layers;
+    const bool last = layer < layers && layer >= layers - narrow.use.wide_layers;  // extra prediction layers follow
+    return narrow.on && layer >= narrow.use.wide_layers && !last;
   }
   hw_models::DType operands(int layer) const { return narrows(layer) ? narrow.dtype : activation; }
   std::int64_t stream_bytes() const { return tokens_between * hidden * activation_bytes; }

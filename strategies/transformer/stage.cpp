@@ -25,11 +25,33 @@ Recompute Stage::recompute_of(int layer) const {
   return layer % 2 == 1 ? Recompute::kFull : Recompute::kNone;  // the second of every pair
 }
 
+/// Operands of the up-projections and what the latents' norms read.
+LatentBuffers add_latent_buffers(const Stage& stage, int layer, bool kept, bool operand_kept) {
+  const Shapes& s = stage.shapes;
+  const LatentAttention& latent = *stage.model.latent;
+  const bool narrow = s.narrows(layer) && s.narrow.keeps;
+  const auto add = [&](const char* part, std::int64_t columns, bool operand) {
+    const std::int64_t elements = s.tokens_between * columns;
+    return add_buffer(stage.role, layer_parameter(layer, part),
+                      operand && narrow ? s.narrow.bytes(elements) : elements * s.activation_bytes, Holds::kActivations,
+                      (operand ? operand_kept : kept) ? Lifetime::kMicrobatch : Lifetime::kBlock);
+  };
+  LatentBuffers b;
+  if (latent.query_rank > 0) {
+    b.query = add("attention.query-latent", latent.query_rank, false);
+    b.query_normed = add("attention.query-normed", latent.query_rank, true);
+  }
+  b.kv = add("attention.kv-latent", latent.kv_rank + latent.rope_dim, false);
+  b.kv_normed = add("attention.kv-normed", latent.kv_rank, true);
+  return b;
+}
+
 LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   const Shapes& s = stage.shapes;
   const bool full = stage.recompute_of(layer) == Recompute::kFull;
   const bool operand_kept = !full || stage.splits_backward;  // of a weight gradient
-  const bool softmax_kept = stage.recompute_of(layer) == Recompute::kNone;
+  const bool up_recomputed = stage.recompute_of(layer) == Recompute::kUpProjection;
+  const bool softmax_kept = stage.recompute_of(layer) == Recompute::kNone || up_recomputed;
   const auto add = [&](const char* part, std::int64_t bytes, bool kept) {
     return add_buffer(stage.role, "layers." + std::to_string(layer) + "." + part, bytes, Holds::kActivations,
                       kept ? Lifetime::kMicrobatch : Lifetime::kBlock);
@@ -42,12 +64,13 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   b.input = add("input", stream, true);
   b.attention_normed = add("attention.normed", operand, operand_kept);
   const std::int64_t copied = stage.implementation.copies_keys_and_values ? 2 * s.kv_heads * s.head_dim : 0;
-  b.qkv = add("attention.qkv", wide * (s.qkv + copied), !full);
-  b.context = add("attention.context", wide * s.query, narrow ? !full : operand_kept);
-  if (narrow) b.narrow_context = add("attention.narrow-context", s.narrow.bytes(s.tokens * s.query), operand_kept);
+  if (stage.model.latent) b.latent = add_latent_buffers(stage, layer, !full, operand_kept);
+  b.qkv = add("attention.qkv", wide * (s.qkv + copied), !full && !up_recomputed);
+  b.context = add("attention.context", wide * s.attended, narrow ? !full : operand_kept);
+  if (narrow) b.narrow_context = add("attention.narrow-context", s.narrow.bytes(s.tokens * s.attended), operand_kept);
   const bool exchanges_heads =
       stage.plan.context > 1 && stage.implementation.context_exchange == ContextExchange::kAllToAll;
-  if (exchanges_heads) b.exchanged_context = add("attention.exchanged", wide * s.query, softmax_kept);
+  if (exchanges_heads) b.exchanged_context = add("attention.exchanged", wide * s.attended, softmax_kept);
   b.softmax = add("attention.softmax", softmax_bytes(stage), softmax_kept);
   b.middle = add("middle", stream, !full);
   const bool experts = is_expert_layer(stage.model, layer);
@@ -69,14 +92,30 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
 
 void add_head_buffers(Stage& stage) {
   const Shapes& s = stage.shapes;
-  const auto add = [&](const char* name, std::int64_t bytes) {
-    return add_buffer(stage.role, name, bytes, Holds::kActivations, Lifetime::kMicrobatch);
+  const auto logit = static_cast<std::int64_t>(hw_models::info(stage.implementation.logits).bytes);
+  const auto add_head = [&](const std::string& prefix) {
+    const auto add = [&](const char* name, std::int64_t bytes) {
+      return add_buffer(stage.role, prefix + name, bytes, Holds::kActivations, Lifetime::kMicrobatch);
+    };
+    return Head{.input = add("head.input", s.stream_bytes()),
+                .normed = add("head.normed", s.stream_bytes()),
+                .probabilities = add("head.probabilities", s.tokens * s.vocabulary * logit)};
   };
-  stage.head_input = add("head.input", s.stream_bytes());
-  stage.head_normed = add("head.normed", s.stream_bytes());
-  stage.probabilities =
-      add("head.probabilities",
-          s.tokens * s.vocabulary * static_cast<std::int64_t>(hw_models::info(stage.implementation.logits).bytes));
+  stage.head = add_head("");
+  for (int k = 0; k < stage.model.extra_prediction_layers; ++k) {
+    const int layer = stage.model.layers + k;
+    stage.layers[layer] = add_layer_buffers(stage, layer);
+    const bool joined_kept = stage.recompute_of(layer) != Recompute::kFull || stage.splits_backward;
+    PredictionBuffers b;
+    b.embedded = add_buffer(stage.role, layer_parameter(layer, "prediction.embedded"), s.stream_bytes(),
+                            Holds::kActivations, Lifetime::kMicrobatch);
+    b.joined = add_buffer(stage.role, layer_parameter(layer, "prediction.joined"), 2 * s.stream_bytes(),
+                          Holds::kActivations, joined_kept ? Lifetime::kMicrobatch : Lifetime::kBlock);
+    b.head = add_head(layer_parameter(layer, "prediction."));
+    b.head.norm = layer_parameter(layer, "prediction.final_norm");
+    b.head.layer = layer;
+    stage.predictions.push_back(b);
+  }
 }
 
 void add_persistent_buffers(Stage& stage) {

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "strategies/implementation.h"
 #include "strategies/model.h"
@@ -41,13 +43,38 @@ struct ExpertBuffers {
   std::optional<BufferId> shared_up = std::nullopt, shared_activated = std::nullopt;
 };
 
+/// What latent attention keeps in front of queries, keys and values. Rows: tokens_between. Normed latents are narrow
+/// where the stack keeps narrow operands.
+struct LatentBuffers {
+  BufferId query, query_normed;  ///< [query rank], where queries are compressed
+  BufferId kv;                   ///< [kv rank + rotary part of the keys]
+  BufferId kv_normed;            ///< [kv rank]
+};
+
+/// An LM head and its loss: the model's, or that of an extra prediction layer, which has a norm of its own and shares
+/// the table.
+struct Head {
+  BufferId input;  ///< residual stream
+  BufferId normed, probabilities;
+  std::string norm = "final_norm";
+  int layer = -1;  ///< the extra prediction layer
+};
+
+/// One module of multi-token prediction, in front of its layer and behind it.
+struct PredictionBuffers {
+  BufferId embedded;  ///< rows of the tokens that follow [tokens_between, hidden]
+  BufferId joined;    ///< both norms side by side [tokens_between, 2 hidden]
+  Head head;
+};
+
 /// Activations of one layer that backward reads. Kept from forward to backward of a microbatch, or, under full
 /// recomputation, only `input`; the others then live within one block.
 struct LayerBuffers {
   BufferId input;             ///< residual stream entering the layer [tokens_between, hidden]
   BufferId attention_normed;  ///< [tokens_between, hidden], narrow where the stack keeps narrow operands
-  BufferId qkv;               ///< [tokens, qkv]
-  BufferId context;           ///< attention output [tokens, query]
+  std::optional<LatentBuffers> latent = std::nullopt;
+  BufferId qkv;                                              ///< [tokens, qkv]
+  BufferId context;                                          ///< attention output [tokens, attended]
   std::optional<BufferId> narrow_context = std::nullopt;     ///< and as kept operand, beside it
   std::optional<BufferId> exchanged_context = std::nullopt;  ///< of all tokens and a share of the heads: all-to-all
   BufferId softmax;         ///< flash: log-sum-exp [heads, tokens] fp32; unfused: probabilities (and dropout mask)
@@ -75,8 +102,9 @@ struct StageInputs {
 struct Stage : StageInputs {
   Role& role;
   StageParameters& parameters;
-  std::map<int, LayerBuffers> layers = {};                         ///< by global layer index
-  BufferId head_input = {}, head_normed = {}, probabilities = {};  ///< last virtual stage only
+  std::map<int, LayerBuffers> layers = {};          ///< by global layer index
+  Head head = {};                                   ///< last virtual stage only
+  std::vector<PredictionBuffers> predictions = {};  ///< last virtual stage only
 
   /// Where a chunk and the next one share this stage: what one hands to the other, activation and gradient.
   std::optional<BufferId> handed_activation = std::nullopt, handed_gradient = std::nullopt;
@@ -108,11 +136,13 @@ struct Stage : StageInputs {
   /// Every stage goes on with the norm of the gradients of the stages before it and checks the rest later.
   bool validates_afterwards() const { return groups.replica.has_value(); }
   Recompute recompute_of(int layer) const;  ///< what the stack makes of the plan's word
+  /// Tokens that a query of the layer sees; 0 = all before it.
+  std::int64_t window(int layer) const { return window_of(model, layer, training.sequence_length); }
 };
 
 /// Creates the activation buffers of one layer.
 LayerBuffers add_layer_buffers(const Stage& stage, int layer);
-/// Creates what the LM head and the loss keep.
+/// Creates what the LM head and the loss keep, and those of extra prediction layers with these.
 void add_head_buffers(Stage& stage);
 /// Creates what the stack's libraries hold on to from step to step.
 void add_persistent_buffers(Stage& stage);

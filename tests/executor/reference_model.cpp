@@ -8,9 +8,10 @@ template <class T>
 ReferenceModel<T>::ReferenceModel(const strategies::ModelSpec& model, const cpu::Kernels<T>& kernels,
                                   const Initial& initial)
     : model_(model), k_(kernels) {
-  const bool plain = !model.experts && !model.latent && model.norms_per_layer == 2 && !model.parallel_block &&
-                     !model.embedding_norm && !model.query_key_norm && !model.query_key_norm_full &&
-                     !model.attention_sinks && model.position != strategies::PositionKind::kAlibi;
+  const bool plain = !model.experts && !model.latent && model.extra_prediction_layers == 0 &&
+                     model.norms_per_layer == 2 && !model.parallel_block && !model.embedding_norm &&
+                     !model.query_key_norm && !model.query_key_norm_full && !model.attention_sinks &&
+                     model.position != strategies::PositionKind::kAlibi;
   if (!plain) throw std::invalid_argument("the reference model has no experts and two norms a layer");
   const std::int64_t h = model.hidden;
   const std::int64_t norm_size = model.norm == hw_models::NormKind::kLayerNorm ? 2 * h : h;
@@ -139,7 +140,7 @@ auto ReferenceModel<T>::residual(const std::string& bias, const Values& x, const
 
 template <class T>
 auto ReferenceModel<T>::forward(int layer, const Values& input, Layer& kept) -> Values {
-  const cpu::AttentionShape shape = attention();
+  const cpu::AttentionShape shape = attention(layer);
   const std::int64_t h = model_.hidden, up = model_.gated_mlp ? 2 * model_.ffn : model_.ffn;
   const auto add_bias = [&](const std::string& bias, std::int64_t columns, Values& x) {
     if (has(bias)) k_.bias_add(tokens_, columns, parameters_.at(bias).weight.data(), x.data());
@@ -182,7 +183,7 @@ double ReferenceModel<T>::loss(const Values& stream, const Sequence& ids, double
 
 template <class T>
 auto ReferenceModel<T>::backward(int layer, const Layer& kept, const Values& gradient) -> Values {
-  const cpu::AttentionShape shape = attention();
+  const cpu::AttentionShape shape = attention(layer);
   const std::int64_t h = model_.hidden, up = model_.gated_mlp ? 2 * model_.ffn : model_.ffn;
   const Values d_activated = linear_backward(part(layer, "mlp.down.weight"), part(layer, "mlp.down.bias"),
                                              kept.activated, gradient, model_.ffn, h);

@@ -69,12 +69,13 @@ class ReferenceModel {
   Values linear_backward(const std::string& weight, const std::string& bias, const Values& x, const Values& dy,
                          std::int64_t in, std::int64_t out);
   Values residual(const std::string& bias, const Values& x, const Values& stream);
-  cpu::AttentionShape attention() const {
+  cpu::AttentionShape attention(int layer = 0) const {
     return {.batch = 1,
             .sequence = tokens_,
             .heads = model_.heads,
             .kv_heads = model_.kv_heads,
-            .head_dim = model_.head_dim};
+            .head_dim = model_.head_dim,
+            .window = strategies::window_of(model_, layer, tokens_)};
   }
   cpu::RotaryShape rotary() const {
     return {.rows = tokens_,

@@ -123,6 +123,7 @@ strategies::Implementation cpu_implementation() {
   strategies::Implementation i;
   i.name = "trainyard-cpu";
   i.attention = hw_models::AttentionKernel::kUnfused;
+  i.context_attention = hw_models::AttentionKernel::kFlash;
   i.parameter_gather = hw_models::DType::kFp32;
   i.fused_elementwise = false;
   i.fused_gate = i.packed_attention = true;
@@ -158,6 +159,7 @@ strategies::ModelSpec tiny_gpt() {
 strategies::ModelSpec tiny_llama() {
   strategies::ModelSpec model = tiny(small_model(), "tiny-llama");
   model.kv_heads = 2;
+  model.window = {.tokens = 6, .full_every = 2};
   return model;
 }
 

@@ -34,7 +34,7 @@ Trained train(const Training& training);
 strategies::Implementation cpu_implementation();
 /// Four layers, hidden 32, byte vocabulary: learned positions, LayerNorm, GELU, biases, tied tables.
 strategies::ModelSpec tiny_gpt();
-/// Rotation, RMSNorm, SwiGLU, two key-value heads, a head of its own.
+/// Rotation, RMSNorm, SwiGLU, two key-value heads, windows of six tokens in every other layer, a head of its own.
 strategies::ModelSpec tiny_llama();
 /// Either, 30 steps of 16 sequences of 16 bytes on one rank in single precision.
 Training tiny_training(const strategies::ModelSpec& model, hw_models::OptimizerKind optimizer);

@@ -56,7 +56,15 @@ ModelSpec relu_with_head_bias() {
   return model;
 }
 
-std::vector<ModelSpec> models() { return {gpt(), llama(), relu_with_head_bias()}; }
+/// The first layer's queries see four tokens.
+ModelSpec windows() {
+  ModelSpec model = llama();
+  model.name = "windows";
+  model.window = {.tokens = 4, .full_every = 2};
+  return model;
+}
+
+std::vector<ModelSpec> models() { return {gpt(), llama(), relu_with_head_bias(), windows()}; }
 
 double initial(const std::string& parameter, std::int64_t index) {
   std::uint32_t seed = static_cast<std::uint32_t>(index);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace hw_models {
@@ -166,6 +167,76 @@ TEST(AttentionTime, FlopsFollowTheKernelThatRuns) {
   EXPECT_DOUBLE_EQ(kernel_cost(shape, a100()).flops.value(), 2 * square);
   shape.causal = false;
   EXPECT_DOUBLE_EQ(kernel_cost(shape, a100()).flops.value(), 2 * square);
+}
+
+/// Keys that the queries of a causal rectangle see, one by one: the last query sees all, none more than the window.
+double seen_scores(std::int64_t queries, std::int64_t keys, std::int64_t window) {
+  double seen = 0;
+  for (std::int64_t query = 0; query < queries; ++query) {
+    const double all = static_cast<double>(keys - queries + query) + 0.5;  // half of its own
+    seen += std::min(all, static_cast<double>(window));
+  }
+  return seen;
+}
+
+TEST(AttentionTime, AWindowLeavesABand) {
+  for (const auto& [queries, keys] : {std::pair{4096, 4096}, std::pair{1024, 4096}, std::pair{256, 2048}}) {
+    for (const std::int64_t window : {64, 512, 1000, 3072, 4000}) {
+      Attention shape = attention(queries);
+      shape.key_length = keys;
+      shape.window = window;
+      const double flops = 4.0 * 32 * 128 * seen_scores(queries, keys, std::min<std::int64_t>(window, keys));
+      EXPECT_NEAR(kernel_cost(shape, h100()).flops.value() / flops, 1, 1e-3) << queries << ' ' << keys << ' ' << window;
+    }
+  }
+}
+
+TEST(AttentionTime, AWindowOfTheWholeSequenceChangesNothing) {
+  Attention shape = attention(4096);
+  const KernelCost whole = kernel_cost(shape, h100());
+  for (const std::int64_t window : {4096, 5000}) {
+    shape.window = window;
+    EXPECT_EQ(kernel_cost(shape, h100()).time, whole.time);
+    EXPECT_EQ(kernel_cost(shape, h100()).flops, whole.flops);
+  }
+}
+
+// Compute-bound and without a ramp, time is in the ratio of visited keys: a full window of w keys visits w + 128.
+TEST(AttentionTime, AFlashKernelVisitsWholeTilesOfAWindow) {
+  Attention shape = attention(65536);
+  const double ramp = kernel_cost(Elementwise{}, h100()).time.value();
+  const double whole = kernel_cost(shape, h100()).time.value() - ramp;
+  const double s = 65536;
+  for (const double w : {1024.0, 4096.0, 16384.0}) {
+    shape.window = static_cast<std::int64_t>(w);
+    const double visited = w * s - w * w / 2 + (s - w) * 128;
+    EXPECT_NEAR((kernel_cost(shape, h100()).time.value() - ramp) / whole, visited / (s * s / 2), 1e-4) << w;
+  }
+}
+
+TEST(AttentionTime, UnfusedAttentionComputesTheSquareWhateverTheWindow) {
+  Attention shape = attention(2048);
+  shape.kernel = AttentionKernel::kUnfused;
+  const KernelCost whole = kernel_cost(shape, a100());
+  shape.window = 128;
+  EXPECT_EQ(kernel_cost(shape, a100()).time, whole.time);
+}
+
+// Latent attention: queries and keys of 192, values of 128.
+TEST(AttentionTime, ValuesMayBeNarrowerThanKeys) {
+  Attention shape = attention(4096);
+  shape.kv_heads = shape.heads = 64;
+  shape.head_dim = 192;
+  const KernelCost latent = kernel_cost(shape, h100());
+  EXPECT_DOUBLE_EQ(latent.flops.value(), 64.0 * 4096 * 4096 * (192 + 128));
+  // Q, K of 192 and V, O of 128 columns, 2 bytes each.
+  EXPECT_EQ(latent.traffic.value(), 2 * 64 * 4096 * (2 * 192 + 2 * 128));
+  // FlashAttention-2 pads values to the width of the keys.
+  shape.kernel = AttentionKernel::kFlash2;
+  const double padded = kernel_cost(shape, a100()).time.value();
+  EXPECT_EQ(kernel_cost(shape, a100()).flops, latent.flops);
+  shape.kernel = AttentionKernel::kFlash;
+  EXPECT_NEAR((padded - 1.5e-6) / (kernel_cost(shape, a100()).time.value() - 1.5e-6), 384.0 / 320, 1e-9);
 }
 
 struct FlashRate {

@@ -43,6 +43,14 @@ TEST(MeasuredKernels, EveryKernelHasItsPlace) {
       {Attention{.heads = 1, .query_length = 128, .key_length = 128, .head_dim = 64, .backward = true},
        "attention-backward",
        {128, 64}},
+      {Attention{.heads = 3, .query_length = 64, .key_length = 128, .head_dim = 64, .causal = false},
+       "attention-forward",  // 64 x 128 scores, four times half of 64 x 64
+       {64, 64},
+       12},
+      {Attention{.heads = 1, .query_length = 64, .key_length = 256, .head_dim = 64},
+       "attention-forward",  // 64 x (256 - 32)
+       {64, 64},
+       7},
       {Norm{.rows = 7, .columns = 8, .kind = NormKind::kLayerNorm}, "layernorm-forward", {7, 8}},
       {Norm{.rows = 7, .columns = 8, .kind = NormKind::kRmsNorm, .backward = true}, "rmsnorm-backward", {7, 8}},
       {pass(ElementwiseKind::kGelu, 400, 400), "gelu-forward", {100}},

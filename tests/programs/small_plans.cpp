@@ -38,6 +38,16 @@ strategies::ModelSpec small_gpt() {
   return model;
 }
 
+strategies::ModelSpec small_latent() {
+  strategies::ModelSpec model = small_model();
+  model.name = "small-latent";
+  model.kv_heads = model.heads;
+  model.latent = {.query_rank = 24, .kv_rank = 16, .rope_dim = 4, .nope_dim = 8, .value_dim = 6};
+  model.head_dim = 12;
+  model.extra_prediction_layers = 2;
+  return model;
+}
+
 strategies::TrainingSpec small_training() {
   strategies::TrainingSpec training;
   training.sequence_length = 32;

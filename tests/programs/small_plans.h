@@ -18,6 +18,8 @@ struct SmallPlan {
 strategies::ModelSpec small_model();
 /// The same, GPT-like: tied embeddings, learned positions, LayerNorm, biases, plain MLP.
 strategies::ModelSpec small_gpt();
+/// small_model() with latent attention and two extra prediction layers.
+strategies::ModelSpec small_latent();
 /// 16 sequences of 32 tokens.
 strategies::TrainingSpec small_training();
 

@@ -13,6 +13,9 @@
 #include "hw_models/cluster.h"
 #include "scenarios/load/catalog_fields.h"
 #include "scenarios/load/load_catalog.h"
+#include "strategies/build_program.h"
+#include "strategies/program/check.h"
+#include "tests/programs/small_plans.h"
 
 namespace scenarios {
 namespace {
@@ -274,6 +277,26 @@ TEST(Catalog, ReplacesTheTextOfAKnownFile) {
   EXPECT_EQ(catalog.gpu("a100-sxm-80gb")->multiprocessors, 10);
   EXPECT_EQ(Catalog().gpu("a100-sxm-80gb")->multiprocessors, 108);
   EXPECT_THROW(catalog.replace("gpus", "no-such-gpu", kOwnGpu), InputError);
+}
+
+// Latent attention, extra prediction layers and windows, as every stack writes them.
+TEST(Catalog, EveryStackTrainsEveryAttention) {
+  const Catalog catalog;
+  strategies::ModelSpec model = tests::small_latent();
+  model.window = {.tokens = 8, .full_every = 2};
+  for (const std::string& name : catalog.names("software")) {
+    const strategies::Implementation implementation = catalog.software(name)->implementation;
+    for (const auto recompute : {strategies::Recompute::kNone, strategies::Recompute::kSelective,
+                                 strategies::Recompute::kUpProjection, strategies::Recompute::kFull}) {
+      strategies::PlanSpec plan;
+      plan.tensor = plan.pipeline = plan.data = 2;
+      plan.sequence_parallel = true;
+      plan.zero = 1;
+      plan.recompute = recompute;
+      const strategies::Program program = build_program(model, tests::small_training(), plan, implementation);
+      EXPECT_TRUE(check_program(program).empty()) << name << ' ' << static_cast<int>(recompute);
+    }
+  }
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ TEST(PriceProgram, InputRateIsPassedOn) {
         .input_samples_per_ns;
   };
   EXPECT_EQ(rate({}), 0);
-  EXPECT_DOUBLE_EQ(rate({.routing = {}, .input_samples_per_s = 250}), 250e-9);
+  EXPECT_DOUBLE_EQ(rate({.input_samples_per_s = 250}), 250e-9);
 }
 
 TEST(PriceProgram, ImpossibleInputIsRefused) {

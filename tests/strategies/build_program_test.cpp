@@ -81,7 +81,7 @@ std::int64_t kept_bytes(const Role& role, int layer) {
 }
 
 TEST(BuildProgram, EverySmallPlanIsWellFormed) {
-  for (const ModelSpec& model : {small_model(), small_gpt()}) {
+  for (const ModelSpec& model : {small_model(), small_gpt(), tests::small_latent()}) {
     for (const tests::SmallPlan& small : tests::sampled(tests::small_plans())) {
       const Program program = build_program(model, small_training(), small.plan, small.implementation);
       EXPECT_EQ(check_program(program), std::vector<std::string>{}) << model.name << " " << small.name;
@@ -104,7 +104,7 @@ TEST(BuildProgram, PlansDifferInTheirFingerprints) {
 }
 
 TEST(BuildProgram, HoldsEveryParameterOnce) {
-  for (const ModelSpec& model : {small_model(), small_gpt()}) {
+  for (const ModelSpec& model : {small_model(), small_gpt(), tests::small_latent()}) {
     for (const tests::SmallPlan& small : tests::small_plans()) {
       Implementation implementation = small.implementation;
       implementation.vocabulary_multiple = 0;
@@ -122,12 +122,14 @@ TEST(BuildProgram, HoldsEveryParameterOnce) {
           EXPECT_TRUE(elements.emplace(buffer.name, product).second) << buffer.name;
         }
       }
-      if (model.tied_embeddings && program.stage_of_virtual.front() != program.stage_of_virtual.back()) {
-        EXPECT_EQ(elements.erase("head.weight"), 1u);
+      if (program.stage_of_virtual.front() != program.stage_of_virtual.back()) {
+        EXPECT_EQ(model.tied_embeddings ? elements.erase("head.weight") : 1u, 1u);
+        EXPECT_EQ(model.extra_prediction_layers > 0 ? elements.erase("prediction.embedding.weight") : 1u, 1u);
       }
       std::int64_t total = 0;
       for (const auto& [name, count] : elements) total += count;
-      EXPECT_EQ(total, count_parameters(model).total) << model.name << " " << small.name;
+      const ParameterCount count = count_parameters(model);
+      EXPECT_EQ(total, count.total + count.prediction) << model.name << " " << small.name;
     }
   }
 }

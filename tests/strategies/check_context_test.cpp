@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "tests/programs/small_plans.h"
 
@@ -53,7 +54,7 @@ const std::vector<Case>& cases() {
          p.context = 2, i.attention = hw_models::AttentionKernel::kUnfused;
        },
        "plan.context: context parallelism puts the outputs of kernels together by their log-sum-exps, which "
-       "'megatron-core' with unfused attention does not have (use 'context: 1' or software with 'attention: flash')\n"},
+       "'megatron-core' with unfused attention does not have (use 'context: 1' or software with 'context_attention: flash')\n"},
       {"useless exchange",
        [](TrainingSpec&, PlanSpec& p, Implementation&) { p.context_exchange = ContextExchange::kRing; },
        "warning plan.context_exchange: an exchange does nothing with 'context: 1' ()\n"}};
@@ -73,6 +74,35 @@ TEST(CheckContext, SaysTheRuleAndTheNearestPlan) {
       text += (f.warning ? "warning " : "") + f.path + ": " + f.message + " (" + f.advice + ")\n";
     }
     EXPECT_EQ(text, c.expected) << c.name;
+  }
+}
+
+TEST(CheckContext, ARingKnowsNoWindows) {
+  ModelSpec model = tests::small_model();
+  model.window = {.tokens = 8};
+  PlanSpec plan;
+  plan.context = 2;
+  for (const auto& [exchange, refused] :
+       {std::pair{ContextExchange::kRing, true}, std::pair{ContextExchange::kAllGather, false},
+        std::pair{ContextExchange::kAllToAll, false}}) {
+    plan.context_exchange = exchange;
+    const auto findings = check_plan(model, tests::small_training(), plan, {});
+    ASSERT_EQ(findings.size(), refused ? 1u : 0u);
+    EXPECT_EQ(refused ? findings.front().path : "plan.context_exchange", "plan.context_exchange");
+  }
+  model.window->tokens = 32;  // nothing is out of sight
+  plan.context_exchange = ContextExchange::kRing;
+  EXPECT_TRUE(check_plan(model, tests::small_training(), plan, {}).empty());
+}
+
+TEST(CheckContext, UpProjectionsAreComputedAgainWhereTheBufferIsTheRanksOwn) {
+  PlanSpec plan;
+  plan.context = 2;
+  plan.recompute = Recompute::kUpProjection;
+  for (const auto exchange : {ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kAllToAll}) {
+    plan.context_exchange = exchange;
+    const auto findings = check_plan(tests::small_latent(), tests::small_training(), plan, {});
+    EXPECT_EQ(findings.empty(), exchange == ContextExchange::kAllGather);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -120,6 +121,63 @@ TEST(ModelFlops, LatentAttentionHasKeysWiderThanValues) {
   EXPECT_DOUBLE_EQ(flops.attention, 3.0 * 6 * 2 * 8 * (48 + 24) * 100);
 }
 
+TEST(ModelFlops, AWindowCountsTheBandOnBothSides) {
+  ModelSpec model = llama();
+  model.window = {.tokens = 30, .full_every = 3};
+  const double per_key = 3.0 * 2 * 8 * (64 + 64);
+  double keys = 0;  // of one query, by its place
+  for (int query = 0; query < 100; ++query) {
+    for (int key = 0; key < 100; ++key) keys += std::abs(query - key) < 30 ? 1 : 0;
+  }
+  // The equation has no diagonal of its own: 2 w - w^2 / s for 2 w - 1 - ...; four windowed layers, two full ones.
+  const double flops = training_flops_per_token(model, 100).attention;
+  EXPECT_DOUBLE_EQ(flops, per_key * (4 * (60 - 9.0) + 2 * 100));
+  EXPECT_NEAR(flops / (per_key * (4 * keys / 100 + 2 * 100)), 1, 0.02);
+  EXPECT_DOUBLE_EQ(training_flops_per_token(model, 30).attention, per_key * 6 * 30);  // nothing is out of sight
+  for (const int layer : {2, 5}) EXPECT_EQ(window_of(model, layer, 100), 0);
+  for (const int layer : {0, 1, 3, 4}) EXPECT_EQ(window_of(model, layer, 100), 30);
+  model.window->full_every = 0;
+  EXPECT_EQ(window_of(model, 5, 100), 30);
+}
+
+TEST(ModelFlops, ExtraPredictionLayersAreTrained) {
+  ModelSpec model = llama();
+  const TokenFlops plain = training_flops_per_token(model, 128);
+  model.extra_prediction_layers = 2;
+  const TokenFlops more = training_flops_per_token(model, 128);
+  const double layer = 2 * 512 * 512 + 2 * 512 * 128 + 3 * 512 * 1024;
+  EXPECT_DOUBLE_EQ(more.dense - plain.dense, 2 * 6.0 * (layer + 2 * 512 * 512 + 512 * 1000));  // projection, head
+  EXPECT_DOUBLE_EQ(more.attention, plain.attention * 8 / 6);
+  EXPECT_EQ(count_parameters(model).total, count_parameters(llama()).total);
+  EXPECT_EQ(count_parameters(model).prediction, static_cast<std::int64_t>(2 * (layer + 2 * 512 * 512) + 2 * 5 * 512));
+}
+
+/// DeepSeek-V3 (arXiv 2412.19437, section 4.2).
+ModelSpec deepseek_v3() {
+  ModelSpec model;
+  model.layers = 61;
+  model.hidden = 7168;
+  model.heads = model.kv_heads = 128;
+  model.ffn = 18432;
+  model.vocabulary = 129280;
+  model.latent = LatentAttention{.query_rank = 1536, .kv_rank = 512, .rope_dim = 64, .nope_dim = 128, .value_dim = 128};
+  model.head_dim = 192;
+  model.experts = ExpertSpec{
+      .experts = 256, .per_token = 8, .ffn = 2048, .shared_ffn = 2048, .leading_dense_layers = 3, .router_bias = true};
+  model.extra_prediction_layers = 1;
+  return model;
+}
+
+// Published: 671 B, 685 B with the module for the second token and its copies of embedding and head. Attention of a layer: 187,107,328, from the tensors of the published checkpoint.
+TEST(ModelParameters, DeepSeekV3AsPublished) {
+  const ModelSpec model = deepseek_v3();
+  const ParameterCount count = count_parameters(model);
+  EXPECT_NEAR(static_cast<double>(count.total) * 1e-9, 671, 0.5);
+  const std::int64_t tables = 2 * 129280LL * 7168;
+  EXPECT_NEAR(static_cast<double>(count.total + count.prediction + tables) * 1e-9, 685, 0.55);
+  EXPECT_EQ(count.dense_layer - 3 * 7168LL * 18432 - 2 * 7168, 187'107'328);
+}
+
 TEST(ModelParameters, LatentAttentionByHand) {
   const std::int64_t attention = 512 * 96 + 96 * 384 + 512 * 64 + 48 * 448 + 192 * 512 + 96 + 48;  // and two norms
   const std::int64_t layer = attention + 3 * 512 * 1024 + 2 * 512;
@@ -222,6 +280,7 @@ TEST(CheckModel, FindsContradictions) {
          m.latent = LatentAttention{0, 1, 1, 1, 1};
        }},
       {"latent", [](ModelSpec& m) { m = latent(), m.qkv_bias = true; }},
+      {"latent", [](ModelSpec& m) { m = latent(), m.query_key_norm = true; }},
       {"experts.per_token", [](ModelSpec& m) { m = with_experts(0, 1), m.experts->per_token = 17; }},
       {"experts.leading_dense_layers", [](ModelSpec& m) { m = with_experts(6, 1); }},
       {"ffn", [](ModelSpec& m) { m.ffn = 0; }},

@@ -1,11 +1,7 @@
-#include "executor/cpu/kernels/lanes.h"
+#include "executor/cpu/kernels/softmax.h"
 
 namespace executor::cpu::TRAINYARD_KERNEL_BUILD {
 namespace {
-
-Scalar score_scale(const AttentionShape& s) {
-  return static_cast<Scalar>(1 / __builtin_sqrt(static_cast<double>(s.head_dim)));
-}
 
 /// Where the parts of one head of one sequence lie.
 struct Head {
@@ -29,31 +25,9 @@ void for_row_blocks(const AttentionShape& s, Body&& body) {
   }
 }
 
-void zero_range(Scalar* x, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) x[i] = 0;
-}
-
-/// x = softmax(scale x)
-void softmax(std::int64_t elements, Scalar scale, Scalar* x) {
-  const Scalar maximum = maximum_of(elements, x);
-  Lanes sums{};
-  for_parts(elements, [&](auto part, std::int64_t i) {
-    part.store(x + i, exponential((part.load(x + i) - maximum) * scale));
-    sums += part.load(x + i);  // a tail's unused lanes are zero
-  });
-  const Scalar inverse = 1 / total(sums);
-  for_parts(elements, [&](auto part, std::int64_t i) { part.store(x + i, part.load(x + i) * inverse); });
-}
-
-Scalar dot(std::int64_t elements, const Scalar* a, const Scalar* b) {
-  Lanes sums{};
-  for_parts(elements, [&](auto part, std::int64_t i) { sums += part.load(a + i) * part.load(b + i); });
-  return total(sums);
-}
-
 void attention_forward(const AttentionShape& s, const Scalar* qkv, Scalar* probabilities, Scalar* context) {
   const std::int64_t packed = s.packed_columns();
-  const Scalar scale = score_scale(s);
+  const Scalar scale = score_scale(s.head_dim);
   for (std::int64_t i = 0; i < s.batch * s.heads; ++i) {
     const Head head(s, i / s.heads, i % s.heads);
     for_row_blocks(s, [&](std::int64_t row, std::int64_t rows) {
@@ -63,7 +37,9 @@ void attention_forward(const AttentionShape& s, const Scalar* qkv, Scalar* proba
           {.m = rows, .n = keys, .k = s.head_dim, .transpose_b = true, .lda = packed, .ldb = packed, .ldc = s.sequence},
           qkv + head.query + row * packed, qkv + head.key, scores);
       for (std::int64_t r = 0; r < rows; ++r) {
-        softmax(row + r + 1, scale, scores + r * s.sequence);
+        const std::int64_t first = s.first_key(row + r);
+        zero_range(scores + r * s.sequence, 0, first);
+        softmax(row + r + 1 - first, scale, scores + r * s.sequence + first);
         zero_range(scores + r * s.sequence, row + r + 1, keys);
       }
       if (context == nullptr) return;
@@ -73,25 +49,18 @@ void attention_forward(const AttentionShape& s, const Scalar* qkv, Scalar* proba
   }
 }
 
-/// Gradient of the scores before scaling: dS = P (dP - sum_j dP_j P_j) scale, and sum_j dP_j P_j = dO . O. In place of
-/// dP.
-void softmax_backward(std::int64_t elements, Scalar scale, const Scalar* p, Scalar row_sum, Scalar* dp) {
-  for_parts(elements, [&](auto part, std::int64_t i) {
-    part.store(dp + i, part.load(p + i) * (part.load(dp + i) - row_sum) * scale);
-  });
-}
-
 void zero_keys_and_values(const AttentionShape& s, Scalar* qkv) {
   for (std::int64_t token = 0; token < s.tokens(); ++token) {
     zero_range(qkv + token * s.packed_columns(), s.query_columns(), s.packed_columns());
   }
 }
 
+/// What no query sees has P = 0, and so has no gradient.
 /// dP = dO V^T; dQ = dS K; dK += dS^T Q; dV += P^T dO. The query heads of a group add to the same dK and dV, in order.
 void attention_backward(const AttentionShape& s, const Scalar* qkv, const Scalar* probabilities, const Scalar* context,
                         const Scalar* context_gradient, Scalar* qkv_gradient, Scalar* workspace) {
   const std::int64_t packed = s.packed_columns(), wide = s.query_columns(), n = s.sequence;
-  const Scalar scale = score_scale(s);
+  const Scalar scale = score_scale(s.head_dim);
   zero_keys_and_values(s, qkv_gradient);
   for (std::int64_t i = 0; i < s.batch * s.heads; ++i) {
     const Head head(s, i / s.heads, i % s.heads);

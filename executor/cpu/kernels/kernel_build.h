@@ -19,6 +19,7 @@ using Scalar = TRAINYARD_KERNEL_SCALAR;
 
 void add_matmul(Kernels<Scalar>& table);
 void add_attention(Kernels<Scalar>& table);
+void add_attention_blocks(Kernels<Scalar>& table);
 void add_norm(Kernels<Scalar>& table);
 void add_activation(Kernels<Scalar>& table);
 void add_rotary(Kernels<Scalar>& table);

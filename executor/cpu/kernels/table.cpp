@@ -6,6 +6,7 @@ Kernels<Scalar> make_table() {
   Kernels<Scalar> table{};
   add_matmul(table);
   add_attention(table);
+  add_attention_blocks(table);
   add_norm(table);
   add_activation(table);
   add_rotary(table);

@@ -49,7 +49,9 @@ void attention_forward(const AttentionShape& s, const T* qkv, T* probabilities, 
     for (std::int64_t i = 0; i < n; ++i) {
       T* p = probabilities + (batch_head * n + i) * n;
       T maximum = -std::numeric_limits<T>::infinity(), sum = 0;
-      for (std::int64_t j = 0; j <= i; ++j) {
+      const std::int64_t seen = s.window > 0 ? std::max<std::int64_t>(0, i + 1 - s.window) : 0;
+      std::fill_n(p, seen, T(0));
+      for (std::int64_t j = seen; j <= i; ++j) {
         p[j] = 0;
         for (std::int64_t c = 0; c < d; ++c) {
           p[j] += qkv[(first + i) * packed + at.query + c] * qkv[(first + j) * packed + at.key + c];
@@ -57,8 +59,8 @@ void attention_forward(const AttentionShape& s, const T* qkv, T* probabilities, 
         p[j] /= std::sqrt(static_cast<T>(d));
         maximum = std::max(maximum, p[j]);
       }
-      for (std::int64_t j = 0; j <= i; ++j) sum += p[j] = std::exp(p[j] - maximum);
-      for (std::int64_t j = 0; j <= i; ++j) p[j] /= sum;
+      for (std::int64_t j = seen; j <= i; ++j) sum += p[j] = std::exp(p[j] - maximum);
+      for (std::int64_t j = seen; j <= i; ++j) p[j] /= sum;
       for (std::int64_t c = 0; context != nullptr && c < d; ++c) {
         T out = 0;
         for (std::int64_t j = 0; j <= i; ++j) out += p[j] * qkv[(first + j) * packed + at.value + c];
@@ -96,6 +98,78 @@ void attention_backward(const AttentionShape& s, const T* qkv, const T* probabil
         }
       }
     }
+  }
+}
+
+/// Score of query i with key j, of one head.
+template <class T>
+T block_score(const AttentionBlock& b, std::int64_t head, const T* query, const T* key) {
+  T score = 0;
+  for (std::int64_t c = 0; c < b.head_dim; ++c) {
+    score += query[head * b.head_dim + c] * key[head / (b.heads / b.kv_heads) * b.head_dim + c];
+  }
+  return score / std::sqrt(static_cast<T>(b.head_dim));
+}
+
+template <class T>
+void attention_block_forward(const AttentionBlock& b, const T* queries, const T* keys, const T* values, T* context,
+                             T* log_sums, T* /*workspace*/) {
+  for (std::int64_t i = 0; i < b.queries; ++i) {
+    const std::int64_t seen = std::min(b.keys, b.seen + i);
+    for (std::int64_t head = 0; head < b.heads; ++head) {
+      T sum = 0;
+      T* out = context + i * b.columns() + head * b.head_dim;
+      std::fill_n(out, b.head_dim, T(0));
+      for (std::int64_t j = 0; j < seen; ++j) {
+        const T p = std::exp(block_score(b, head, queries + i * b.query_stride, keys + j * b.key_stride));
+        sum += p;
+        const T* value = values + j * b.key_stride + head / (b.heads / b.kv_heads) * b.head_dim;
+        for (std::int64_t c = 0; c < b.head_dim; ++c) out[c] += p * value[c];
+      }
+      for (std::int64_t c = 0; c < b.head_dim; ++c) out[c] /= sum;
+      log_sums[i * b.heads + head] = std::log(sum);
+    }
+  }
+}
+
+template <class T>
+void attention_block_backward(const AttentionBlock& b, const T* queries, const T* keys, const T* values,
+                              const T* context, const T* log_sums, const T* context_gradient, T* query_gradient,
+                              T* key_gradient, T* value_gradient, T* /*workspace*/) {
+  for (std::int64_t i = 0; i < b.queries; ++i) {
+    const std::int64_t seen = std::min(b.keys, b.seen + i);
+    for (std::int64_t head = 0; head < b.heads; ++head) {
+      const std::int64_t out = i * b.columns() + head * b.head_dim, kv = head / (b.heads / b.kv_heads) * b.head_dim;
+      T mean = 0;
+      for (std::int64_t c = 0; c < b.head_dim; ++c) mean += context[out + c] * context_gradient[out + c];
+      for (std::int64_t j = 0; j < seen; ++j) {
+        const T* query = queries + i * b.query_stride;
+        const T* key = keys + j * b.key_stride;
+        const T p = std::exp(block_score(b, head, query, key) - log_sums[i * b.heads + head]);
+        T dp = 0;
+        for (std::int64_t c = 0; c < b.head_dim; ++c) {
+          dp += context_gradient[out + c] * values[j * b.key_stride + kv + c];
+          value_gradient[j * b.key_gradient_stride + kv + c] += p * context_gradient[out + c];
+        }
+        const T d_score = p * (dp - mean) / std::sqrt(static_cast<T>(b.head_dim));
+        for (std::int64_t c = 0; c < b.head_dim; ++c) {
+          query_gradient[i * b.query_gradient_stride + head * b.head_dim + c] += d_score * key[kv + c];
+          key_gradient[j * b.key_gradient_stride + kv + c] += d_score * query[head * b.head_dim + c];
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void attention_merge(std::int64_t rows, std::int64_t heads, std::int64_t head_dim, const T* part,
+                     const T* part_log_sums, T* context, T* log_sums) {
+  for (std::int64_t i = 0; i < rows * heads; ++i) {
+    const T own = std::exp(log_sums[i]), other = std::exp(part_log_sums[i]);  // 0 of no keys
+    for (std::int64_t c = i * head_dim; c < (i + 1) * head_dim; ++c) {
+      context[c] = (own * context[c] + other * part[c]) / (own + other);
+    }
+    log_sums[i] = std::log(own + other);
   }
 }
 
@@ -359,6 +433,9 @@ Kernels<T> kernels() {
           .matmul = matmul<T>,
           .attention_forward = attention_forward<T>,
           .attention_backward = attention_backward<T>,
+          .attention_block_forward = attention_block_forward<T>,
+          .attention_block_backward = attention_block_backward<T>,
+          .attention_merge = attention_merge<T>,
           .norm_forward = norm_forward<T>,
           .norm_backward = norm_backward<T>,
           .activation_forward = activation_forward<T>,

@@ -42,7 +42,49 @@ void other_stack(Implementation& i) {
   i.vocabulary_multiple = 96;  // padded
 }
 
-std::vector<Case> cases() {
+void in_order(Implementation& i) { i.balanced_context = false; }
+
+/// `kv_heads` of the model: with all-to-all a tensor rank's are dealt out again.
+std::vector<Case> context_cases(std::int64_t kv_heads) {
+  using strategies::ContextExchange;
+  struct Form {
+    std::string name;
+    ContextExchange exchange;
+  };
+  std::vector<Case> all;
+  for (const Form& form : {Form{"ring", ContextExchange::kRing}, Form{"all_gather", ContextExchange::kAllGather},
+                           Form{"all_to_all", ContextExchange::kAllToAll}}) {
+    PlanSpec plan;
+    plan.micro_batch = 2;
+    plan.context = 2;
+    plan.context_exchange = form.exchange;
+    all.push_back({"context_2_" + form.name, plan});
+    all.push_back({"context_2_in_order_" + form.name, plan, in_order});
+    PlanSpec several = plan;
+    several.tensor = several.pipeline = 2;
+    if (form.exchange == ContextExchange::kAllToAll && kv_heads < 4) several.tensor = 1;
+    several.sequence_parallel = several.tensor > 1;
+    several.zero = 1;
+    several.recompute = Recompute::kFull;
+    all.push_back({"context_2_pipeline_2_" + form.name, several, overlaps});
+    several.zero = 3;
+    several.pipeline = 1;
+    several.data = 2;
+    several.recompute = Recompute::kSelective;
+    all.push_back({"context_2_data_2_zero_3_" + form.name, several, in_order});
+    if (form.exchange == ContextExchange::kAllToAll) continue;
+    PlanSpec wide = plan;
+    wide.context = 4;
+    wide.recompute = Recompute::kSelective;
+    all.push_back({"context_4_" + form.name, wide});
+    wide.data = 2;
+    wide.recompute = Recompute::kNone;
+    all.push_back({"context_4_in_order_" + form.name, wide, in_order});
+  }
+  return all;
+}
+
+std::vector<Case> cases(std::int64_t kv_heads) {
   const auto plan = [](int tensor, int pipeline, int data) {
     PlanSpec p;
     p.tensor = tensor, p.pipeline = pipeline, p.data = data;
@@ -124,6 +166,7 @@ std::vector<Case> cases() {
       [&](PlanSpec& p) { stage3(p), p.reshard_after_forward = p.reduce_each_microbatch = true; }, overlaps);
   add(
       "pipeline_2_data_4_scattered", plan(1, 2, 4), [&](PlanSpec& p) { zero(p); }, overlaps);
+  for (const Case& c : context_cases(kv_heads)) all.push_back(c);
   add(
       "other_order", plan(2, 2, 2), [](PlanSpec& p) { p.rank_order = "dp-pp-tp-cp"; }, overlaps);
   return all;
@@ -173,7 +216,8 @@ TEST_P(Equivalence, EveryPlanTrainsAsOneRank) {
   const double first = expected.result.steps.front().loss, last = expected.result.steps.back().loss;
   EXPECT_NEAR(first, std::log(256.0), 0.1) << "at first every byte is as likely";
   EXPECT_LE(last, 0.8 * first);
-  for (const Case& c : tests::sampled(cases())) {
+  const std::int64_t kv_heads = (GetParam().llama ? tiny_llama() : tiny_gpt()).kv_heads;
+  for (const Case& c : tests::sampled(cases(kv_heads))) {
     SCOPED_TRACE(c.name);
     const Training t = training_of(GetParam(), c);
     ASSERT_NO_THROW(expect_equal(train(t), expected, t.implementation.gradient_norm));

@@ -21,6 +21,18 @@ std::string problem_of(const Training& t) {
 
 TEST(Support, TheOwnStackRuns) { EXPECT_EQ(problem_of(plain()), ""); }
 
+TEST(Support, EveryFormOfContextParallelismRuns) {
+  using strategies::ContextExchange;
+  for (const ContextExchange exchange :
+       {ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kAllToAll}) {
+    Training t = plain();
+    t.plan.context = 2;
+    t.plan.context_exchange = exchange;
+    EXPECT_EQ(problem_of(t), "");
+    EXPECT_FALSE(executor::cpu::refuse_model(t.model, t.plan));
+  }
+}
+
 TEST(Support, OtherStacksAreRefusedByName) {
   struct Case {
     void (*change)(Training& t);
@@ -56,6 +68,7 @@ TEST(Support, ModelsThatOperationsDoNotCarryOutAreRefused) {
       {[](ModelSpec& m) { m.head_bias = true; }, "a bias of the LM head"},
       {[](ModelSpec& m) { m.experts.emplace(); }, "mixture of experts"},
       {[](ModelSpec& m) { m.latent.emplace(); }, "latent attention"},
+      {[](ModelSpec& m) { m.extra_prediction_layers = 1; }, "extra prediction layers"},
   };
   for (const Case& c : cases) {
     ModelSpec model = tiny_llama();
@@ -68,10 +81,6 @@ TEST(Support, ModelsThatOperationsDoNotCarryOutAreRefused) {
   wide.tensor = 4;
   EXPECT_EQ(executor::cpu::refuse_model(tiny_llama(), wide)->problem,
             "the cpu backend cannot run 'tiny-llama' under this plan: it has fewer key-value heads than tensor ranks");
-  strategies::PlanSpec split;
-  split.context = 2;
-  EXPECT_EQ(executor::cpu::refuse_model(tiny_llama(), split)->problem,
-            "the cpu backend cannot run 'tiny-llama' under this plan: it has context parallelism");
   ModelSpec small = tiny_llama();
   small.vocabulary = 255;
   EXPECT_EQ(executor::cpu::refuse_model(small, {})->problem, "the model knows 255 tokens; bytes are 256");

@@ -123,6 +123,47 @@ TEST(HfConfig, FamiliesFillInWhatTheirFilesLeaveOut) {
   EXPECT_TRUE(model(R"("model_type": "llama", "tie_word_embeddings": true)").tied_embeddings);
 }
 
+/// Tokens and every how many layers one sees all; 0 and 0 = no windows.
+TEST(HfConfig, WindowsFollowTheFamily) {
+  struct Case {
+    const char* keys;
+    std::int64_t tokens;
+    int full_every;
+  };
+  const std::string sizes = R"("num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 4, "vocab_size": 64,
+      "intermediate_size": 96, "max_position_embeddings": 30)";
+  for (const Case& test : std::vector<Case>{
+           {R"("model_type": "mistral", "sliding_window": 4096)", 4096, 0},
+           {R"("model_type": "mistral", "sliding_window": null)", 0, 0},
+           {R"("model_type": "mistral")", 0, 0},
+           {R"("model_type": "llama", "sliding_window": 4096)", 0, 0},
+           {R"("model_type": "gemma2", "sliding_window": 4096)", 4096, 2},
+           {R"("model_type": "gemma3", "sliding_window": 512)", 512, 6},
+           {R"("model_type": "gemma3", "sliding_window": 512, "sliding_window_pattern": 3)", 512, 3},
+           {R"("model_type": "gemma3", "sliding_window": 512, "sliding_window_pattern": 1)", 0, 0},
+           {R"("model_type": "olmo3", "sliding_window": 1024)", 1024, 4},
+           {R"("model_type": "starcoder2", "sliding_window": 4096)", 4096, 0},
+           {R"("model_type": "qwen2", "sliding_window": 4096)", 0, 0},
+           {R"("model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": false)", 0, 0},
+           {R"("model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true)", 0, 0},
+           {R"("model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true, "max_window_layers": 0)",
+            4096, 0},
+           {R"("model_type": "gemma3", "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention",
+                "sliding_attention", "full_attention"])",
+            512, 2},
+           {R"("model_type": "gemma3", "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention",
+                "sliding_attention", "sliding_attention"])",
+            512, 0}}) {
+    const auto model = import_hf_config("{" + std::string(test.keys) + ", " + sizes + "}", "config.json", "model");
+    EXPECT_EQ(model.window ? model.window->tokens : 0, test.tokens) << test.keys;
+    EXPECT_EQ(model.window ? model.window->full_every : 0, test.full_every) << test.keys;
+  }
+  const std::string uneven = R"({"model_type": "gemma3", "sliding_window": 512, "layer_types": ["sliding_attention",
+      "full_attention", "full_attention", "sliding_attention"], )" +
+                             sizes + "}";
+  EXPECT_THAT(refusal(uneven), ::testing::HasSubstr("layers of full attention that are not every n-th"));
+}
+
 TEST(HfConfig, SyntaxErrorsHaveAPlace) {
   EXPECT_EQ(refusal(read(kFixtures / "broken.json")),
             "config.json:5:14: error: broken JSON: unexpected string literal; expected '}'\n"

@@ -79,6 +79,7 @@ attention_sinks: true
 experts: {count: 8, per_token: 2, ffn: 64, shared_ffn: 32, leading_dense_layers: 1, frequency: 3, shared_gate: true,
           router_bias: true}
 extra_prediction_layers: 2
+attention_window: {tokens: 128, full_every: 6}
 source: a test
 )");
   ASSERT_TRUE(loaded.model) << loaded.messages;
@@ -97,6 +98,9 @@ source: a test
   EXPECT_TRUE(model.qkv_bias && model.attention_output_bias && model.mlp_bias && model.head_bias && model.expert_bias);
   EXPECT_TRUE(model.attention_sinks);
   EXPECT_EQ(model.extra_prediction_layers, 2);
+  ASSERT_TRUE(model.window);
+  EXPECT_EQ(model.window->tokens, 128);
+  EXPECT_EQ(model.window->full_every, 6);
   ASSERT_TRUE(model.experts);
   EXPECT_EQ(model.experts->experts, 8);
   EXPECT_EQ(model.experts->per_token, 2);

@@ -135,5 +135,18 @@ TEST(PredictionText, PlanInWords) {
                         "recompute, ZeRO 1\n"));
 }
 
+TEST(PredictionText, ContextInWords) {
+  Scenario split = scenario();
+  split.plan.tensor = 8;
+  split.plan.context = 4;
+  split.software.implementation.context_exchange = strategies::ContextExchange::kRing;
+  split.software.implementation.balanced_context = true;
+  EXPECT_THAT(prediction_text(split, prediction()),
+              HasSubstr("plan        tensor 8 x context 4 (ring, balanced) x pipeline"));
+  split.plan.context_exchange = strategies::ContextExchange::kAllToAll;
+  split.software.implementation.balanced_context = false;
+  EXPECT_THAT(prediction_text(split, prediction()), HasSubstr("x context 4 (all-to-all) x pipeline"));
+}
+
 }  // namespace
 }  // namespace scenarios

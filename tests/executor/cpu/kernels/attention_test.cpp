@@ -3,7 +3,8 @@
 namespace executor::cpu {
 namespace {
 
-// One and several blocks of rows, a last block of one row, grouped and single key-value heads, odd widths.
+// One and several blocks of rows, a last block of one row, grouped and single key-value heads, odd widths, windows
+// within a block and over several.
 const std::vector<AttentionShape> kShapes = {
     {.batch = 1, .sequence = 1, .heads = 1, .kv_heads = 1, .head_dim = 1},
     {.batch = 2, .sequence = 5, .heads = 2, .kv_heads = 2, .head_dim = 4},
@@ -11,11 +12,19 @@ const std::vector<AttentionShape> kShapes = {
     {.batch = 1, .sequence = kAttentionRows, .heads = 2, .kv_heads = 1, .head_dim = 16},
     {.batch = 2, .sequence = kAttentionRows + 1, .heads = 4, .kv_heads = 4, .head_dim = 8},
     {.batch = 1, .sequence = 3 * kAttentionRows + 17, .heads = 4, .kv_heads = 2, .head_dim = 12},
+    {.batch = 2, .sequence = 7, .heads = 2, .kv_heads = 1, .head_dim = 4, .window = 3},
+    {.batch = 1, .sequence = 2 * kAttentionRows + 5, .heads = 2, .kv_heads = 2, .head_dim = 8, .window = 1},
+    {.batch = 1,
+     .sequence = 3 * kAttentionRows,
+     .heads = 2,
+     .kv_heads = 1,
+     .head_dim = 12,
+     .window = kAttentionRows + 9},
 };
 
 std::string name(const AttentionShape& s) {
   return std::to_string(s.batch) + " x " + std::to_string(s.sequence) + ", heads " + std::to_string(s.heads) + "/" +
-         std::to_string(s.kv_heads) + " x " + std::to_string(s.head_dim);
+         std::to_string(s.kv_heads) + " x " + std::to_string(s.head_dim) + ", window " + std::to_string(s.window);
 }
 
 Values random_qkv(const AttentionShape& s) { return random_values(s.tokens() * s.packed_columns(), 1); }
@@ -56,7 +65,7 @@ TEST(Attention, BackwardLikePlainLoops) {
 
 TEST(Attention, BackwardLikeFiniteDifferences) {
   const Kernels<double> kernels = float64::make_table();
-  for (const AttentionShape& s : {kShapes[0], kShapes[1], kShapes[2]}) {
+  for (const AttentionShape& s : {kShapes[0], kShapes[1], kShapes[2], kShapes[6]}) {
     const auto size = static_cast<std::size_t>(context_size(s));
     Values probabilities(static_cast<std::size_t>(s.probabilities())), context(size), qkv = random_qkv(s);
     Values gradient(qkv.size()), workspace(static_cast<std::size_t>(attention_workspace(s)));
