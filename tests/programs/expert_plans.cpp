@@ -33,6 +33,13 @@ ModelSpec small_gpt_experts() {
   return model;
 }
 
+ModelSpec small_latent_experts() {
+  ModelSpec model = small_latent();
+  model.name = "small-latent-experts";
+  model.experts = small_experts().experts;
+  return model;
+}
+
 namespace {
 
 /// How a stack may differ in what it makes of experts.
@@ -83,7 +90,7 @@ std::vector<ExpertPlan> expert_plans() {
     plan.tensor = mesh.tensor, plan.pipeline = mesh.pipeline, plan.data = mesh.data, plan.context = mesh.context;
     plan.expert = mesh.expert, plan.expert_tensor = mesh.expert_tensor;
     plan.sequence_parallel = plan.tensor > 1;
-    for (const ModelSpec& model : {small_experts(), small_gpt_experts()}) {
+    for (const ModelSpec& model : {small_experts(), small_gpt_experts(), small_latent_experts()}) {
       const std::string name = model.name + " t" + std::to_string(mesh.tensor) + " p" + std::to_string(mesh.pipeline) +
                                " d" + std::to_string(mesh.data) + " c" + std::to_string(mesh.context) + " e" +
                                std::to_string(mesh.expert) + " et" + std::to_string(mesh.expert_tensor);

@@ -23,6 +23,9 @@ strategies::ModelSpec small_experts();
 /// small_gpt() with 4 experts of 64 in every second layer, 1 a token, biases everywhere, a gated shared one.
 strategies::ModelSpec small_gpt_experts();
 
+/// small_latent() with the experts of small_experts(): DeepSeek-V3 in small.
+strategies::ModelSpec small_latent_experts();
+
 /// Data x tensor x pipeline x context x expert x expert tensor up to 16 ranks: schedules, recomputation, ZeRO, formats,
 /// routings, capacities, grouped kernels or not.
 std::vector<ExpertPlan> expert_plans();
