@@ -50,7 +50,7 @@ strategies::ExpertRouting read_routing(MapReader& training) {
     training.diagnostics().error(reader.place("choices"), "'routing' has both a law and measured choices", "keep one");
   }
   routing.exponent = reader.number("power_law", 0, kSteepest).value_or(0);
-  if (reader.has("choices")) routing.choices = reader.numbers("choices", 0, kMostChoices).value_or(routing.choices);
+  routing.choices = reader.numbers("choices", 0, kMostChoices).value_or(routing.choices);
   reader.finish();
   return routing;
 }

@@ -552,6 +552,16 @@ plan: {tensor: 2, sequence_parallel: true, expert: 3}
     4 | plan: {tensor: 2, sequence_parallel: true, expert: 3}
       |                                                   ^ use 1, 2, 4 or 8
 )"},
+    {"RoutingOfExperts",
+     R"(model: mixtral-8x7b
+training: {sequence_length: 4096, global_batch: 64, routing: {choices: [1, 2]}}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {expert: 4}
+)",
+     R"(scenario.yaml:2:62: error: 'routing' counts the choices of 2 experts, a layer has 8
+    2 | training: {sequence_length: 4096, global_batch: 64, routing: {choices: [1, 2]}}
+      |                                                              ^ give one number for each expert
+)"},
     {"SeveralAtOnce",
      R"(modle: llama3-8b
 training: {sequence_length: 4k, global_batch: 0, tokens: 15 TB}
