@@ -6,12 +6,13 @@
 namespace scenarios {
 namespace {
 
-constexpr std::array<UserWord, 12> kUserWords{{
+constexpr std::array<UserWord, 13> kUserWords{{
     {"tp", "plan.tensor", "tensor parallel ranks"},
     {"pp", "plan.pipeline", "pipeline stages"},
     {"dp", "plan.data", "data parallel replicas"},
     {"cp", "plan.context", "context parallel ranks"},
     {"ep", "plan.expert", "expert parallel ranks"},
+    {"etp", "plan.expert_tensor", "ranks that share each expert"},
     {"vpp", "plan.chunks", "model chunks per stage"},
     {"mbs", "plan.micro_batch", "sequences per microbatch"},
     {"gbs", "training.global_batch", "sequences per step"},

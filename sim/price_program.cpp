@@ -77,6 +77,7 @@ Seconds host_time(strategies::HostReason reason, const hw_models::SoftwareSpec& 
     case strategies::HostReason::kBlockingSend:
     case strategies::HostReason::kBlockingReceive:
     case strategies::HostReason::kBlockingLaunch:
+    case strategies::HostReason::kTokenCounts:
       return software.synchronize;
     case strategies::HostReason::kStepOverhead:
       return software.step_overhead;

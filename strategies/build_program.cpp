@@ -34,6 +34,24 @@ Mesh dense_mesh(const PlanSpec& plan) {
   return mesh;
 }
 
+/// The ranks as experts see them: tensor ranks become expert tensor ranks, data ranks replicas of experts, and a
+/// stage's context ranks are among both. Expert ranks come where the order says, or before the replicas.
+Mesh expert_mesh(const PlanSpec& plan) {
+  Mesh mesh;
+  std::istringstream order(plan.rank_order);
+  const Dimension experts{"ep", plan.expert};
+  for (std::string name; std::getline(order, name, '-');) {
+    if (name == "tp") mesh.dimensions.push_back({"etp", plan.tensor_of_experts()});
+    if (name == "ep") mesh.dimensions.push_back(experts);
+    if (name == "dp" && mesh.find("ep") < 0 && plan.rank_order.find("ep") == std::string::npos) {
+      mesh.dimensions.push_back(experts);
+    }
+    if (name == "dp") mesh.dimensions.push_back({"edp", plan.expert_replicas()});
+    if (name == "pp") mesh.dimensions.push_back({"pp", plan.pipeline});
+  }
+  return mesh;
+}
+
 /// HSDP: neighbours along the data dimension share a set of shards.
 Mesh sharded_mesh(const Mesh& dense, const PlanSpec& plan) {
   Mesh mesh;
@@ -74,15 +92,22 @@ PlanGroups add_groups(Program& program, const ModelSpec& model, const PlanSpec& 
     ids.embedding = add({"embedding", 0, {{mesh.find("pp"), {0, last}}}});
   }
   if (validates_afterwards) ids.replica = add(group_over(mesh, "replica", {"tp", "cp", "dp"}));
+  /// In the view that came last.
+  const auto add_viewed = [&](std::string name, std::initializer_list<const char*> dimensions) {
+    Group group = group_over(program.views.back(), std::move(name), dimensions);
+    group.view = static_cast<int>(program.views.size()) - 1;
+    return add(std::move(group));
+  };
   if (plan.replicates_shards()) {
     program.views.push_back(sharded_mesh(mesh, plan));
-    const auto add_sharded = [&](std::string name, std::initializer_list<const char*> dimensions) {
-      Group group = group_over(program.views.back(), std::move(name), dimensions);
-      group.view = 1;
-      return add(std::move(group));
-    };
-    ids.shard = add_sharded("shard", {"dp-shard", "cp"});
-    ids.replicate = add_sharded("replicate", {"dp-replicate"});
+    ids.shard = add_viewed("shard", {"dp-shard", "cp"});
+    ids.replicate = add_viewed("replicate", {"dp-replicate"});
+  }
+  if (model.experts) {
+    program.views.push_back(expert_mesh(plan));
+    ids.expert = add_viewed("expert", {"ep"});
+    ids.expert_tensor = add_viewed("expert tensor", {"etp"});
+    ids.expert_data = add_viewed("expert data", {"edp"});
   }
   return ids;
 }
@@ -193,7 +218,7 @@ class StageBuilder {
   }
 
   bool reduces_beside_backward() const {
-    return stage_.replicas() > 1 && (stage_.implementation.overlap_gradient_reduce || stage_.plan.zero >= 2);
+    return stage_.reduces_gradients() && (stage_.implementation.overlap_gradient_reduce || stage_.plan.zero >= 2);
   }
 
   /// Of a backward block that reduces nothing.
@@ -381,23 +406,41 @@ Implementation for_precision(Implementation implementation, const TrainingSpec& 
   return implementation;
 }
 
-/// First the blocks of all roles, then the order of their calls: that may depend on what the blocks cost. A stage has
-/// `context_roles`, by the context coordinate.
-void build_stages(Program& program, const StageInputs& inputs, int context_roles, const std::vector<int>& split,
-                  const Schedule& schedule, ScheduleShape shape) {
-  const int roles = shape.stages * context_roles;
+/// The roles of one stage: by the context coordinate where context ranks do not do the same, and the rank with the
+/// busiest experts before the others where loads are uneven.
+struct RolesOfStage {
+  int context = 1, expert = 1;
+  int count() const { return context * expert; }
+};
+
+std::string role_name(int stage, const RolesOfStage& of_stage, int role) {
+  std::string name = "stage " + std::to_string(stage);
+  if (of_stage.context > 1) name += " context " + std::to_string(role / of_stage.expert);
+  if (of_stage.expert > 1) name += role % of_stage.expert == 0 ? " busiest experts" : " other experts";
+  return name;
+}
+
+/// First the blocks of all roles, then the order of their calls: that may depend on what the blocks cost. `shapes` by
+/// expert role.
+void build_stages(Program& program, const StageInputs& inputs, const std::vector<Shapes>& shapes,
+                  const RolesOfStage& of_stage, const std::vector<int>& split, const Schedule& schedule,
+                  ScheduleShape shape) {
+  const int roles = shape.stages * of_stage.count();
   program.roles.resize(static_cast<std::size_t>(roles));
   std::deque<StageParameters> parameters;
   std::deque<Stage> stages;
   std::deque<StageBuilder> builders;
   for (int r = 0; r < roles; ++r) {
     Role& role = program.roles[static_cast<std::size_t>(r)];
-    role.stage = r / context_roles;
-    role.name = "stage " + std::to_string(role.stage);
-    if (context_roles > 1) role.name += " context " + std::to_string(r % context_roles);
-    parameters.emplace_back(role, inputs.shapes, inputs.plan, inputs.implementation, inputs.training.optimizer);
-    stages.push_back({inputs, role, parameters.back()});
-    stages.back().context_rank = r % context_roles;
+    role.stage = r / of_stage.count();
+    role.name = role_name(role.stage, of_stage, r % of_stage.count());
+    const Shapes& own = shapes[static_cast<std::size_t>(r % of_stage.expert)];
+    parameters.emplace_back(role, own, inputs.plan, inputs.implementation, inputs.training.optimizer);
+    stages.push_back({{inputs.model, inputs.training, inputs.plan, inputs.implementation, own, inputs.groups,
+                       inputs.splits_backward},
+                      role,
+                      parameters.back()});
+    stages.back().context_rank = r % of_stage.count() / of_stage.expert;
     builders.emplace_back(program, stages.back(), split, shape.microbatches);
     builders.back().write();
   }
@@ -411,15 +454,18 @@ void build_stages(Program& program, const StageInputs& inputs, int context_roles
   }
 }
 
-/// `context_roles` of every stage, by the context coordinate, or one.
-void assign_roles(Program& program, int context_roles) {
+void assign_roles(Program& program, const RolesOfStage& of_stage, int busiest_rank) {
   const Mesh& mesh = program.views.front();
+  const Mesh& expert_view = program.views.back();
+  const int expert = expert_view.find("ep");
   const int pipeline = mesh.find("pp"), context = mesh.find("cp");
   program.role_of_rank.resize(static_cast<std::size_t>(mesh.size()));
   for (int rank = 0; rank < mesh.size(); ++rank) {
-    const int of_stage = context_roles > 1 ? mesh.coordinate({rank}, context) : 0;
+    const int piece = of_stage.context > 1 ? mesh.coordinate({rank}, context) : 0;
+    const bool other = of_stage.expert > 1 && expert_view.coordinate({rank}, expert) != busiest_rank;
+    const int role = piece * of_stage.expert + (other ? 1 : 0);
     program.role_of_rank[static_cast<std::size_t>(rank)] =
-        static_cast<std::uint32_t>(mesh.coordinate({rank}, pipeline) * context_roles + of_stage);
+        static_cast<std::uint32_t>(mesh.coordinate({rank}, pipeline) * of_stage.count() + role);
   }
 }
 
@@ -445,12 +491,14 @@ Program build_program(const ModelSpec& model, const TrainingSpec& training, cons
   program.balanced_context = plan.context > 1 && made.balanced_context;
   const bool validates = schedule.splits_backward && made.validates_afterwards();
   const PlanGroups groups = add_groups(program, model, plan, validates);
-  const Shapes shapes = shapes_of(model, training, plan, made);
+  const RankLoads loads = expert_loads(model, training, plan);
+  std::vector<Shapes> shapes{shapes_of(model, training, plan, made)};
+  if (!loads.even()) shapes.push_back(shapes_of(model, training, plan, made, false));
   const std::vector<int> split = made.balance_stages ? balanced_split(model, plan) : split_layers(model.layers, plan);
-  const int context_roles = context_ranks_differ(plan, made) ? plan.context : 1;
-  build_stages(program, {model, training, plan, made, shapes, groups, schedule.splits_backward}, context_roles, split,
-               schedule, shape);
-  assign_roles(program, context_roles);
+  const RolesOfStage of_stage{context_ranks_differ(plan, made) ? plan.context : 1, static_cast<int>(shapes.size())};
+  build_stages(program, {model, training, plan, made, shapes.front(), groups, schedule.splits_backward}, shapes,
+               of_stage, split, schedule, shape);
+  assign_roles(program, of_stage, loads.busiest_rank);
   return program;
 }
 

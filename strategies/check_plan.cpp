@@ -6,6 +6,7 @@
 
 #include "strategies/build_program.h"
 #include "strategies/check_context.h"
+#include "strategies/check_experts.h"
 #include "strategies/layer_split.h"
 #include "strategies/pipeline/schedule.h"
 #include "strategies/plan_advice.h"
@@ -24,6 +25,7 @@ class PlanCheck {
     tensor();
     sequence();
     check_context(model_, training_, plan_, implementation_, findings_);
+    check_experts(model_, training_, plan_, findings_);
     batch();
     pipeline();
     sharding();
@@ -40,10 +42,6 @@ class PlanCheck {
   }
 
   void supported() {
-    if (model_.experts) {
-      error("model", "'" + model_.name + "' is a mixture of experts, which this version counts but cannot simulate",
-            "choose a dense model");
-    }
     if (plan_.recompute == Recompute::kUpProjection && !model_.latent) {
       error("plan.recompute", "'recompute: up-projection' needs the latents that '" + model_.name + "' does not have",
             "use 'recompute: selective'");
@@ -52,7 +50,6 @@ class PlanCheck {
       warning("model",
               "'" + model_.name + "' runs attention and MLP in parallel; they are simulated one after the other", "");
     }
-    if (plan_.expert > 1) error("plan.expert", "expert parallelism is not supported by this version", "use 1");
   }
 
   void divides(const char* what, std::int64_t value) {

@@ -40,6 +40,7 @@ struct Implementation {
   bool balanced_context = true;  ///< context ranks take a piece from the front of a sequence and one from its end
   bool dropout = false;          ///< masks are kept
   bool fused_cross_entropy = true;
+  bool grouped_experts = true;    ///< one kernel multiplies for all experts of a rank; else one after the other
   bool fused_elementwise = true;  ///< bias + activation, bias + dropout + add in one pass
   bool fused_gate = false;        ///< not fused_elementwise: the product with the gate is still part of the activation
   bool packed_attention = false;  ///< unfused: its products read and write the projections' rows, nothing is copied

@@ -24,6 +24,9 @@ struct ExpertSpec {
   int frequency = 1;
   bool shared_gate = false;  ///< a hidden -> 1 gate on the shared expert (Qwen1.5-MoE)
   bool router_bias = false;
+  /// Every expert takes this many times its even share of a rank's choices: more are dropped, fewer padded. 0 = all are
+  /// taken.
+  double capacity_factor = 0;
 };
 
 /// Multi-head latent attention (DeepSeek). query_rank 0 = queries are not compressed. ModelSpec::head_dim is then

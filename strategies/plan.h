@@ -18,7 +18,10 @@ enum class Recompute : std::uint8_t {
 };
 
 struct PlanSpec {
-  int tensor = 1, pipeline = 1, data = 1, context = 1, expert = 1;
+  int tensor = 1, pipeline = 1, data = 1, context = 1;
+  /// Experts see a stage's ranks as expert_tensor x expert x replicas instead of tensor x context x data: `expert`
+  /// ranks share the experts of a layer, `expert_tensor` ranks share each of them (0 = as many as `tensor`).
+  int expert = 1, expert_tensor = 0;
   std::int64_t micro_batch = 1;           ///< sequences per microbatch and replica
   std::string schedule = "1f1b";          ///< name in the schedule registry
   int chunks = 1;                         ///< model chunks (virtual stages) per stage
@@ -41,6 +44,9 @@ struct PlanSpec {
 
   int ranks() const { return tensor * pipeline * data * context; }
   int replicas() const { return data * context; }  ///< of a tensor rank's weights, that see other tokens
+  int tensor_of_experts() const { return expert_tensor == 0 ? tensor : expert_tensor; }
+  int expert_replicas() const { return tensor * context * data / (tensor_of_experts() * expert); }
+  int expert_shards() const { return zero == 0 ? 1 : expert_replicas(); }
   /// Ranks that share what ZeRO shards; 1 without.
   int shards() const { return zero == 0 ? 1 : shard == 0 ? replicas() : shard * context; }
   /// There are several sets of shards (HSDP).

@@ -6,6 +6,7 @@
 
 #include "hw_models/dtype.h"
 #include "hw_models/kernel.h"
+#include "strategies/expert_routing.h"
 #include "strategies/scaling_recipe.h"
 
 namespace strategies {
@@ -17,6 +18,7 @@ struct TrainingSpec {
   Scaling scaling = Scaling::kUsual;                     ///< of narrow formats
   hw_models::OptimizerKind optimizer = hw_models::OptimizerKind::kAdamW;
   double tokens = 0;                          ///< of the whole run; 0 = unknown
+  ExpertRouting routing = {};                 ///< of a mixture of experts
   std::optional<double> input_samples_per_s;  ///< what the input pipeline can deliver; empty = unlimited
 };
 

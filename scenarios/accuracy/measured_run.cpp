@@ -12,7 +12,8 @@
 namespace scenarios {
 namespace {
 
-/// The columns that are read; `source`, and in memory tables `outcome`, too where they are there.
+/// The columns that are read; where they are there `source`, `sharding` and `torch_compile`, too, in memory tables
+/// `outcome`, and of experts `experts_per_token`, `moe_ffn`, `shared_experts`, `dense_layers` and `etp`.
 constexpr const char* kColumns =
     "id family software software_version_or_date model_name layers hidden heads kv_heads head_dim ffn mlp vocab "
     "tied_embeddings position norm experts mla seq_len gpu gpus gpus_per_node nvlink_domain inter_node dp tp pp cp ep "
@@ -44,6 +45,12 @@ class RowReader {
     const bool whole = error == std::errc{} && end == cell.data() + cell.size();
     if (!whole || !(value >= 0 && value < 1e18)) fail(column, "a number from 0 to 1e18");
     return value;
+  }
+  std::optional<double> optional_number(std::string_view column) const {
+    return table_.find(column) ? number(column) : std::nullopt;
+  }
+  std::int64_t optional_integer(std::string_view column) const {
+    return table_.find(column) ? integer(column).value_or(0) : 0;
   }
   std::optional<std::int64_t> integer(std::string_view column) const {
     const std::optional<double> value = number(column);
@@ -88,6 +95,10 @@ void read_model(const RowReader& row, MeasuredRun& run) {
   run.tied_embeddings = row.flag("tied_embeddings").value_or(false);
   run.latent = row.flag("mla").value_or(false);
   run.experts = row.integer("experts").value_or(0);
+  run.experts_per_token = row.optional_integer("experts_per_token");
+  run.expert_ffn = row.optional_integer("moe_ffn");
+  run.shared_experts = row.optional_number("shared_experts").value_or(0);
+  run.dense_layers = row.optional_integer("dense_layers");
   run.sequence_length = row.required("seq_len");
 }
 
@@ -102,6 +113,7 @@ void read_layout(const RowReader& row, MeasuredRun& run) {
   run.pipeline = row.required("pp");
   run.context = row.integer("cp").value_or(1);
   run.expert = row.integer("ep").value_or(1);
+  run.expert_tensor = row.optional_integer("etp");
   run.chunks = row.integer("vpp").value_or(1);
   run.schedule = row.text("pp_schedule");
   run.sequence_parallel = row.flag("sequence_parallel");

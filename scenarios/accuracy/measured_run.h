@@ -17,11 +17,13 @@ struct MeasuredRun {
   std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0, vocabulary = 0;
   std::string mlp, position, norm;
   bool tied_embeddings = false, latent = false;
-  std::int64_t experts = 0;
+  std::int64_t experts = 0, experts_per_token = 0, expert_ffn = 0, dense_layers = 0;
+  double shared_experts = 0;  ///< 0.5 = one of half the width
   std::int64_t sequence_length = 0;
   std::string gpu, inter_node;
   std::int64_t gpus = 0, gpus_per_node = 0, nvlink_domain = 0;
   std::int64_t data = 0, tensor = 0, pipeline = 0, context = 1, expert = 1, chunks = 1;
+  std::int64_t expert_tensor = 0;  ///< 0 = not said
   std::string schedule;
   std::optional<bool> sequence_parallel;
   std::optional<std::int64_t> zero, micro_batch;

@@ -118,6 +118,12 @@ bool sizes_are_believable(const MeasuredRun& run) {
                                                          {run.tensor, kMostRanks},
                                                          {run.pipeline, kMostRanks},
                                                          {run.context, kMostRanks},
+                                                         {run.expert, kMostRanks},
+                                                         {run.expert_tensor, kMostRanks},
+                                                         {run.experts, kMostExperts},
+                                                         {run.experts_per_token, kMostExperts},
+                                                         {run.expert_ffn, kWidestMlp},
+                                                         {run.dense_layers, kMostLayers},
                                                          {run.chunks, kMostChunks},
                                                          {*run.micro_batch, kLargestMicroBatch},
                                                          {run.global_batch, kLargestBatch}},
@@ -137,8 +143,7 @@ std::optional<NumberFormat> format_of(std::string_view word) {
 
 /// Everything about the run alone that this version does not model.
 std::optional<std::string> unsupported(const MeasuredRun& run) {
-  if (run.experts > 0) return "mixture of experts";
-  if (run.expert > 1) return "expert parallelism";
+  if (run.experts > 0 && (run.experts_per_token == 0 || run.expert_ffn == 0)) return "sizes of experts unknown";
   if (!run.zero) return "sharding unknown";
   if (*run.zero > 3) return fmt::format("ZeRO {}", *run.zero);
   if (!format_of(run.precision)) return "precision " + shortened(run.precision);
@@ -148,6 +153,18 @@ std::optional<std::string> unsupported(const MeasuredRun& run) {
   if (run.gpus == 0 || run.data == 0) return "GPU count unknown";
   if (run.chunks == 0 || !sizes_are_believable(run)) return "sizes out of range";
   return std::nullopt;
+}
+
+/// Runs that drop tokens pad every expert to its even share (Megatron-Bridge's recipes: a capacity factor of 1).
+strategies::ExpertSpec experts_of(const MeasuredRun& run) {
+  strategies::ExpertSpec experts;
+  experts.experts = static_cast<int>(run.experts);
+  experts.per_token = static_cast<int>(run.experts_per_token);
+  experts.ffn = run.expert_ffn;
+  experts.shared_ffn = static_cast<std::int64_t>(run.shared_experts * static_cast<double>(run.expert_ffn));
+  experts.leading_dense_layers = static_cast<int>(run.dense_layers);
+  if (run.flags.find("tokendrop") != std::string::npos) experts.capacity_factor = 1;
+  return experts;
 }
 
 strategies::ModelSpec model_of(const MeasuredRun& run) {
@@ -173,6 +190,7 @@ strategies::ModelSpec model_of(const MeasuredRun& run) {
   // GPT-like models with LayerNorm and a plain MLP carry biases everywhere; gated models with RMSNorm none.
   const bool biased = run.norm == "layernorm" && run.mlp == "gelu";
   model.qkv_bias = model.attention_output_bias = model.mlp_bias = biased;
+  if (run.experts > 0) model.experts = experts_of(run);
   return model;
 }
 
@@ -202,12 +220,22 @@ void set_sharding(const MeasuredRun& run, strategies::PlanSpec& plan) {
   }
 }
 
+/// Experts are split as other matrices are where nothing else is said, unless the stage has not enough ranks for that.
+int expert_tensor_of(const MeasuredRun& run) {
+  if (run.experts == 0) return 0;
+  if (run.expert_tensor > 0) return static_cast<int>(run.expert_tensor);
+  const std::int64_t ranks = run.tensor * run.context * run.data;
+  return ranks % (run.tensor * run.expert) == 0 ? static_cast<int>(run.tensor) : 1;
+}
+
 strategies::PlanSpec plan_of(const MeasuredRun& run) {
   strategies::PlanSpec plan;
   plan.tensor = static_cast<int>(run.tensor);
   plan.pipeline = static_cast<int>(run.pipeline);
   plan.data = static_cast<int>(run.data);
   plan.context = static_cast<int>(run.context);
+  plan.expert = static_cast<int>(run.expert);
+  plan.expert_tensor = expert_tensor_of(run);
   plan.micro_batch = *run.micro_batch;
   plan.chunks = static_cast<int>(run.chunks);
   plan.schedule = run.schedule.starts_with("zb-") ? run.schedule : run.chunks > 1 ? "interleaved" : "1f1b";
@@ -306,6 +334,11 @@ std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const S
     // A rack-wide NVLink domain is one node of the catalogue; anything else is another machine than ours.
     if (cluster.node.scale_up_domain <= run.gpus_per_node) cluster.node.gpus = static_cast<int>(run.gpus_per_node);
   }
+  // A job over several racks gets as many GPUs of each (Slurm's segments), so that its groups do not straddle them.
+  const std::int64_t domain = cluster.node.scale_up_domain, racks = (run.gpus + domain - 1) / domain;
+  if (racks > 1 && domain > cluster.node.gpus && run.gpus % (racks * cluster.node.gpus) == 0) {
+    cluster.node.scale_up_domain = static_cast<int>(run.gpus / racks);
+  }
   cluster.nodes = static_cast<int>((run.gpus + cluster.node.gpus - 1) / cluster.node.gpus);
   const bool one_domain = cluster.nodes == 1 || (cluster.node.scale_up == hw_models::ScaleUpKind::kSwitch &&
                                                  run.gpus <= cluster.node.scale_up_domain);
@@ -353,6 +386,10 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   if (dropout != std::string::npos) implementation.dropout = !run.flags.substr(dropout + 8).starts_with("0.0");
   // What the pipeline's exchange made the host wait for before its fix does not concern runs without a pipeline.
   if (run.software == "nanotron" && run.pipeline == 1) scenario.software.prices.defers_frees = true;
+  // Megatron-Core's tests say in their names when they have grouped kernels, which are off by default.
+  if (run.experts > 0 && run.flags.find("test=") != std::string::npos) {
+    implementation.grouped_experts = run.flags.find("groupedGEMM") != std::string::npos;
+  }
   // LLM Foundry's tables say in which format gradients are reduced.
   if (run.flags.find("mp_mode=PURE") != std::string::npos) implementation.gradient = DType::kBf16;
   if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;

@@ -166,6 +166,7 @@ void add_implementation(Rows& rows, const strategies::Implementation& stack) {
   rows.add("selective recompute", "selective", selective_text(stack.selective));
   rows.add("balanced context", "balanced_context", stack.balanced_context);
   rows.add("dropout", "dropout", stack.dropout);
+  rows.add("grouped experts", "grouped_experts", stack.grouped_experts);
   rows.add("fused cross-entropy", "fused_cross_entropy", stack.fused_cross_entropy);
   rows.add("fused elementwise", "fused_elementwise", stack.fused_elementwise);
   rows.add("fused gradient accumulation", "fused_gradient_accumulation", stack.fused_gradient_accumulation);
@@ -200,6 +201,7 @@ void add_experts(Rows& rows, const strategies::ExpertSpec& experts) {
   rows.add("experts per token", "experts_per_token", experts.per_token);
   rows.add("expert ffn", "expert_ffn", experts.ffn);
   rows.add("shared expert ffn", "shared_expert_ffn", experts.shared_ffn);
+  if (experts.capacity_factor > 0) rows.add("capacity factor", "capacity_factor", experts.capacity_factor);
 }
 
 }  // namespace

@@ -137,6 +137,8 @@ void read_experts(MapReader& reader, ModelSpec& model) {
   experts.frequency = static_cast<int>(sizes.integer("frequency", 1, kMostLayers).value_or(1));
   experts.shared_gate = sizes.boolean("shared_gate").value_or(false);
   experts.router_bias = sizes.boolean("router_bias").value_or(false);
+  constexpr double kLargestCapacity = 1000;
+  experts.capacity_factor = sizes.number("capacity_factor", 0, kLargestCapacity).value_or(0);
   sizes.finish();
   model.experts = experts;
 }

@@ -45,6 +45,7 @@ struct Switch {
 constexpr Switch kSwitches[] = {
     {"balanced_context", &Implementation::balanced_context},
     {"dropout", &Implementation::dropout},
+    {"grouped_experts", &Implementation::grouped_experts},
     {"fused_cross_entropy", &Implementation::fused_cross_entropy},
     {"half_gradients_until_end", &Implementation::half_gradients_until_end},
     {"casts_products", &Implementation::casts_products},

@@ -150,6 +150,7 @@ std::optional<strategies::PlanSpec> read_plan(const Value& value, Reading& readi
   plan.context = read_degree(reader, "context");
   plan.context_exchange = reader.one_of("context_exchange", kContextExchangeWords);
   plan.expert = read_degree(reader, "expert");
+  plan.expert_tensor = static_cast<int>(reader.integer("expert_tensor", 1, kMostRanks).value_or(0));
   plan.micro_batch = reader.integer("micro_batch", 1, kLargestMicroBatch).value_or(1);
   plan.chunks = static_cast<int>(reader.integer("chunks", 1, kMostChunks).value_or(1));
   plan.schedule = reader.text("schedule").value_or(plan.chunks > 1 ? "interleaved" : "1f1b");

@@ -34,6 +34,27 @@ std::optional<double> read_input_rate(const Value& value, Diagnostics& diagnosti
   return rate;
 }
 
+/// balanced | {power_law: 0.5} | {choices: [120, 80, ...]}
+strategies::ExpertRouting read_routing(MapReader& training) {
+  constexpr double kSteepest = 10, kMostChoices = 1e18;
+  strategies::ExpertRouting routing;
+  const std::optional<Value> value = training.value("routing");
+  if (!value || (value->kind() == Value::Kind::kScalar && value->text() == "balanced")) return routing;
+  if (value->kind() != Value::Kind::kMap) {
+    training.diagnostics().error(value->place(), "'routing' says how a router's choices fall on the experts",
+                                 "use balanced, {power_law: 0.5} or {choices: [120, 80, 100, 100]}");
+    return routing;
+  }
+  MapReader reader(*value, training.diagnostics());
+  if (reader.has("power_law") && reader.has("choices")) {
+    training.diagnostics().error(reader.place("choices"), "'routing' has both a law and measured choices", "keep one");
+  }
+  routing.exponent = reader.number("power_law", 0, kSteepest).value_or(0);
+  routing.choices = reader.numbers("choices", 0, kMostChoices).value_or(routing.choices);
+  reader.finish();
+  return routing;
+}
+
 }  // namespace
 
 std::optional<strategies::TrainingSpec> read_training(const Value& value, Reading& reading) {
@@ -51,6 +72,7 @@ std::optional<strategies::TrainingSpec> read_training(const Value& value, Readin
     training.scaling = format->scaling;
   }
   training.tokens = reader.quantity("tokens", QuantityKind::kTokens, 1, kMostTokens).value_or(0);
+  training.routing = read_routing(reader);
   if (const auto input = reader.value("input"))
     training.input_samples_per_s = read_input_rate(*input, reading.diagnostics);
   reader.finish();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "strategies/transformer/context_tiles.h"
+#include "strategies/transformer/shapes.h"
 
 namespace scenarios {
 namespace {
@@ -45,6 +46,10 @@ bool exchanges_all_at_once(const Scenario& s) {
 bool unbalanced_context(const Scenario& s) {
   return strategies::context_ranks_differ(s.plan, s.software.implementation);
 }
+bool experts_leave_domain(const Scenario& s) {
+  return s.plan.tensor_of_experts() * s.plan.expert > s.cluster.node.scale_up_domain;
+}
+bool uneven_experts(const Scenario& s) { return !strategies::expert_loads(s.model, s.training, s.plan).even(); }
 /// One sequence is a microbatch, so that only its tokens are left to divide.
 bool long_sequences(const Scenario& s) { return s.plan.micro_batch == 1 && s.training.sequence_length > 8192; }
 bool has_tensor(const Scenario& s) { return s.plan.tensor > 1; }
@@ -77,7 +82,9 @@ const std::vector<Loss>& losses() {
        {{"context groups inside one NVLink domain", context_outside_domain},
         {"context_exchange: ring", exchanges_all_at_once},
         {"fewer context ranks"}}},
-      {TimeKind::kExposedExpert, "expert exchange shows", {{"expert groups inside one NVLink domain"}}},
+      {TimeKind::kExposedExpert,
+       "expert exchange shows",
+       {{"expert groups inside one NVLink domain", experts_leave_domain}, {"fewer expert ranks"}}},
       {TimeKind::kBubble,
        "stages idle while the pipeline fills and drains",
        {{"more microbatches per replica"},
@@ -85,8 +92,10 @@ const std::vector<Loss>& losses() {
         {"more chunks", interleaved},
         {"fewer stages"}}},
       {TimeKind::kImbalance,
-       "stages differ in work",
-       {{"balanced_context: true", unbalanced_context}, {"another split of the layers (layers_per_stage)"}}},
+       "ranks differ in work",
+       {{"balanced_context: true", unbalanced_context},
+        {"a router that balances its experts, or experts.capacity_factor", uneven_experts},
+        {"another split of the layers (layers_per_stage)"}}},
       {TimeKind::kStraggler, "one slow rank holds up the rest", {{"replace it"}}},
       {TimeKind::kDataStall, "the input pipeline cannot feed the GPUs", {{"raise training.input.samples_per_s"}}},
       {TimeKind::kOther, "time is lost to something unnamed", {{"look at the timeline (--trace)"}}},

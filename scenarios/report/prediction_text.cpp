@@ -68,6 +68,10 @@ std::string plan_text(const Scenario& scenario) {
                         stack.balanced_context ? ", balanced" : "");
   }
   text += fmt::format(" x pipeline {} x data {}", plan.pipeline, plan.data);
+  if (scenario.model.experts) {
+    text += fmt::format(" (experts: tensor {} x expert {} x data {})", plan.tensor_of_experts(), plan.expert,
+                        plan.expert_replicas());
+  }
   if (plan.pipeline > 1) text += ", " + plan.schedule;
   if (plan.chunks > 1) text += fmt::format(" ({} chunks)", plan.chunks);
   text += fmt::format(", {} microbatches of {}", microbatches, plan.micro_batch);

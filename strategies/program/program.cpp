@@ -19,8 +19,9 @@ constexpr std::array<const char*, kLanes> kLaneNames{
 constexpr std::array<const char*, 5> kHoldsNames{"weights", "gradients", "optimizer-state", "activations", "workspace"};
 constexpr std::array<const char*, 8> kCollectiveNames{"all-reduce", "reduce-scatter", "all-gather", "broadcast",
                                                       "reduce",     "all-to-all",     "shift-next", "shift-previous"};
-constexpr std::array<const char*, 7> kHostReasonNames{
-    "loss-read", "gradient-norm", "blocking-send", "step-overhead", "input", "blocking-receive", "blocking-launch"};
+constexpr std::array<const char*, 8> kHostReasonNames{"loss-read",       "gradient-norm", "blocking-send",
+                                                      "step-overhead",   "input",         "blocking-receive",
+                                                      "blocking-launch", "token-counts"};
 constexpr std::array<const char*, 8> kPhaseNames{"forward", "recompute", "backward", "weight-gradient",
                                                  "reduce",  "update",    "gather",   "other"};
 constexpr std::array<const char*, 6> kBlockNames{"F", "BW", "B", "W", "U", "X"};

@@ -80,6 +80,9 @@ struct TensorSlice {
   std::vector<std::int64_t> parts;
   std::int64_t begin = 0,
                end = 0;  ///< tensor-parallel rank 0 holds [begin, end) on that axis (of one part), others as much
+  /// Of experts: axis 0 holds them and is split over so many ranks; the sharded axis, if any, over the expert tensor
+  /// ranks. 0 = not of experts.
+  int expert_ranks = 0;
   int pieces = 1;  ///< ZeRO: this much of it is cut into equal pieces, the last one padded, and a replica holds one
   bool operator==(const TensorSlice&) const = default;
 };
@@ -123,7 +126,8 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   GroupId group;
   hw_models::Bytes bytes;
-  std::vector<hw_models::Bytes> member_bytes;  ///< per member where they differ (uneven all-to-all); else empty
+  /// Per member where they differ (uneven all-to-all), the more of what it sends and what it gets; else empty.
+  std::vector<hw_models::Bytes> member_bytes;
   hw_models::DType dtype = hw_models::DType::kBf16;
   std::string algorithm = "auto";
   bool operator==(const Collective&) const = default;
@@ -154,12 +158,14 @@ enum class HostReason : std::uint8_t {
   kStepOverhead,
   kInput,
   kBlockingReceive,
-  kBlockingLaunch
+  kBlockingLaunch,
+  kTokenCounts
 };
 const char* name(HostReason reason);
 
 /// Work of the host itself, on the host lane. kLossRead, kGradientNorm, kBlockingSend, kBlockingReceive,
-/// kBlockingLaunch: the host waits for the named operations before it issues anything else. kStepOverhead: host time of
+/// kBlockingLaunch, kTokenCounts (how many tokens go to which expert): the host waits for the named operations before
+/// it issues anything else. kStepOverhead: host time of
 /// the stack. kInput: waits for `samples` more samples from the input pipeline.
 struct Host {
   HostReason reason = HostReason::kLossRead;

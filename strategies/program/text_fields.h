@@ -28,7 +28,7 @@ inline constexpr int kCount<CollectiveKind> = 8;
 template <>
 inline constexpr int kCount<Payload> = 2;
 template <>
-inline constexpr int kCount<HostReason> = 7;
+inline constexpr int kCount<HostReason> = 8;
 template <>
 inline constexpr int kCount<Phase> = 8;
 template <>
@@ -226,10 +226,14 @@ struct Description<Origin> {
 template <>
 struct Description<TensorSlice> {
   using T = TensorSlice;
-  static constexpr auto kFields =
-      std::tuple{Field{"parameter", &T::parameter}, Field{"shape", &T::shape}, Field{"axis", &T::sharded_axis},
-                 Field{"parts", &T::parts},         Field{"begin", &T::begin}, Field{"end", &T::end},
-                 Field{"pieces", &T::pieces}};
+  static constexpr auto kFields = std::tuple{Field{"parameter", &T::parameter},
+                                             Field{"shape", &T::shape},
+                                             Field{"axis", &T::sharded_axis},
+                                             Field{"parts", &T::parts},
+                                             Field{"begin", &T::begin},
+                                             Field{"end", &T::end},
+                                             Field{"expert_ranks", &T::expert_ranks},
+                                             Field{"pieces", &T::pieces}};
 };
 template <>
 struct Description<Buffer> {

@@ -70,12 +70,14 @@ OperationId BlockWriter::compute(const hw_models::Kernel& kernel, std::string la
 }
 
 OperationId BlockWriter::collective(CollectiveKind kind, GroupId group, std::int64_t bytes, hw_models::DType dtype,
-                                    Lane lane, std::string label, Buffers reads, Buffers writes) {
+                                    Lane lane, std::string label, Buffers reads, Buffers writes,
+                                    std::vector<hw_models::Bytes> member_bytes) {
   Operation operation;
   Collective collective;
   collective.kind = kind;
   collective.group = group;
   collective.bytes = hw_models::Bytes(bytes);
+  collective.member_bytes = std::move(member_bytes);
   collective.dtype = dtype;
   operation.work = std::move(collective);
   operation.lane = lane;

@@ -31,7 +31,8 @@ class BlockWriter {
 
   OperationId compute(const hw_models::Kernel& kernel, std::string label, Buffers reads, Buffers writes);
   OperationId collective(CollectiveKind kind, GroupId group, std::int64_t bytes, hw_models::DType dtype, Lane lane,
-                         std::string label, Buffers reads, Buffers writes);
+                         std::string label, Buffers reads, Buffers writes,
+                         std::vector<hw_models::Bytes> member_bytes = {});
   OperationId send(int virtual_stage, std::int64_t bytes, Payload payload, Lane lane, BufferId buffer);
   OperationId receive(int virtual_stage, std::int64_t bytes, Payload payload, Lane lane, BufferId buffer);
   /// A host operation; waits for `after`.

@@ -10,7 +10,7 @@
 
 namespace strategies {
 
-/// dW[out, in] += dy^T x
+/// dW[out, in] += dy^T x; of experts dW[groups, out, in], each from its share of the rows.
 struct WeightProduct {
   std::string label;
   BufferId dy, x;
@@ -18,7 +18,9 @@ struct WeightProduct {
   hw_models::DType dtype = hw_models::DType::kBf16;
   bool gathers = false;   ///< x is the rank's own rows of the sequence, dy all rows
   bool own_rows = false;  ///< both are the rank's own rows: a replicated weight, whose gradients are summed later
-  bool adds = false;      ///< the weight has got a gradient in this pass before
+  std::int64_t rows = 0;  ///< of dy and x in all groups; 0 = of a microbatch
+  std::int64_t groups = 1;
+  bool adds = false;  ///< the weight has got a gradient in this pass before
 };
 
 /// A product that is left to do, or a parameter whose gradient is complete once all before it are done.

@@ -11,8 +11,9 @@ void GradientBuckets::ready(const Parameter& parameter) {
     later_->push_back({&parameter, writer_.layer(), std::nullopt});
     return;
   }
+  if (stage_.parameters.replicas(parameter) == 1) return;
   const bool units = stage_.plan.zero >= 2;
-  Complete& unit = units && parameter.layer < 0 ? root_ : unit_;
+  Complete& unit = parameter.expert ? experts_ : units && parameter.layer < 0 ? root_ : unit_;
   unit.elements += parameter.elements;
   unit.padded += stage_.parameters.padded_elements(parameter);
   unit.gradients.push_back(parameter.gradient);
@@ -38,6 +39,7 @@ void GradientBuckets::release(BufferId buffer) {
 
 void GradientBuckets::flush() {
   send(unit_);
+  send(experts_);
   send(root_);
   for (const BufferId buffer : std::exchange(leaving_, {})) writer_.free(buffer);
 }
@@ -47,7 +49,7 @@ void GradientBuckets::send(Complete& unit) {
   const int layer = writer_.layer();
   const Phase phase = writer_.phase();
   writer_.at(layer, Phase::kReduce);
-  const Complete sent = std::exchange(unit, {});
+  const Complete sent = std::exchange(unit, {.experts = unit.experts});
   if (stage_.plan.shards_gradients()) {
     reduce_unit(sent);
   } else {
@@ -61,15 +63,19 @@ OperationId GradientBuckets::reduce(const Complete& unit, const BlockWriter::Buf
   const hw_models::DType dtype = stage_.implementation.gradient;
   // A sharded optimizer needs only its shard of the sum: its piece of every parameter, all pieces of equal size.
   const bool scatter = stage_.implementation.sharded_reduction == ShardedReduction::kScatter;
-  const bool sharded = stage_.plan.shards() > 1 && (stage_.plan.zero >= 2 || scatter);
-  const bool replicated = sharded && stage_.plan.replicates_shards(), in_place = from == into;
-  const std::int64_t piece = storage_bytes(unit.padded / stage_.plan.shards(), dtype);
+  const int shards = unit.experts ? stage_.plan.expert_shards() : stage_.plan.shards();
+  const bool sharded = shards > 1 && (stage_.plan.zero >= 2 || scatter);
+  const bool replicated = sharded && !unit.experts && stage_.plan.replicates_shards(), in_place = from == into;
+  const std::int64_t piece = storage_bytes(unit.padded / shards, dtype);
   BlockWriter::Buffers scattered = into;
   if (replicated && !in_place) scattered = {writer_.temporary("scattered-gradients", piece, Holds::kGradients)};
-  const OperationId summed = writer_.collective(
-      sharded ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-      sharded ? stage_.groups.shard : stage_.groups.data, storage_bytes(sharded ? unit.padded : unit.elements, dtype),
-      dtype, Lane::kData, replicated && !in_place ? "scatter-gradients" : label, from, scattered);
+  const OperationId summed =
+      writer_.collective(sharded ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                         unit.experts ? stage_.groups.expert_data
+                         : sharded    ? stage_.groups.shard
+                                      : stage_.groups.data,
+                         storage_bytes(sharded ? unit.padded : unit.elements, dtype), dtype, Lane::kData,
+                         replicated && !in_place ? "scatter-gradients" : label, from, scattered);
   if (!replicated) return summed;
   const OperationId everywhere = writer_.collective(CollectiveKind::kAllReduce, stage_.groups.replicate, piece, dtype,
                                                     Lane::kData, in_place ? "reduce-pieces" : label, scattered, into);

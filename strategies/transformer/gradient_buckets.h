@@ -42,8 +42,9 @@ class GradientBuckets {
  private:
   /// Complete, not sent.
   struct Complete {
+    bool experts = false;  ///< has replicas of its own
     std::int64_t elements = 0, padded = 0;
-    BlockWriter::Buffers gradients, shards;
+    BlockWriter::Buffers gradients = {}, shards = {};
   };
 
   BlockWriter::Buffers pack(const Complete& unit);
@@ -57,6 +58,7 @@ class GradientBuckets {
   bool active_;
   DeferredGradients* later_;
   Complete unit_;
+  Complete experts_{.experts = true};
   Complete root_;                         ///< ZeRO 2, 3: what belongs to no layer is complete last
   std::optional<OperationId> in_flight_;  ///< reduction of the unit before
   BlockWriter::Buffers leaving_;          ///< what it reads

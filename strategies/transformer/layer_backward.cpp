@@ -1,3 +1,4 @@
+#include "strategies/transformer/experts.h"
 #include "strategies/transformer/latent_attention.h"
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
@@ -22,19 +23,18 @@ class LayerBackward {
         into_(into) {}
 
   BufferId mlp(BufferId gradient) {
+    if (b_.experts) return experts(gradient);
     const BufferId branch = branch_gradient(gradient, b_.mlp_mask, "mlp.post_norm", "mlp-down");
     const BufferId activated = w_.temporary("gradient-activated", s_.tokens * s_.ffn * s_.activation_bytes);
     row_split("mlp.down", "mlp-down", branch, b_.activated, s_.ffn, activated);
     done_with_branch(branch, gradient);
     buckets_.release(b_.activated);
     const BufferId up = gradient_operand(w_, buckets_, "gradient-up", s_.tokens * s_.up * s_.activation_bytes);
-    write_activation_backward(w_, stage_, b_.up, activated, fused_bias(), up);
+    write_activation_backward(w_, stage_, mlp_size(s_), b_.up, activated, fused_bias(), up);
     w_.free(activated);
     w_.free(b_.up);
     const BufferId normed = column_split("mlp.up", "mlp-up", up, b_.mlp_normed, s_.up);
-    const char* norm_part = stage_.model.norms_per_layer >= 2 ? "mlp.norm" : "attention.norm";
-    return norm_and_add(norm_part, b_.middle, normed, gradient, stream_gradient(w_, stage_, buckets_),
-                        norm_part[0] == 'm');
+    return mlp_norm(normed, gradient);
   }
 
   BufferId attention(BufferId gradient) {
@@ -71,9 +71,21 @@ class LayerBackward {
     if (has(part)) buckets_.ready(parameter(part));
   }
 
-  /// Gradient of the branch's sum [tokens, hidden] as the products of `label` read it: dropout and post-norm undone,
-  /// gathered.
-  BufferId branch_gradient(BufferId gradient, BufferId mask, const char* norm_part, const char* label) {
+  BufferId experts(BufferId gradient) {
+    const BufferId branch = local_branch(gradient, b_.mlp_mask, "mlp.post_norm");
+    const BufferId normed = write_experts_backward(w_, stage_, layer_, branch, buckets_);
+    if (branch != gradient) buckets_.release(branch);
+    return mlp_norm(normed, gradient);
+  }
+
+  BufferId mlp_norm(BufferId normed, BufferId gradient) {
+    const char* norm_part = stage_.model.norms_per_layer >= 2 ? "mlp.norm" : "attention.norm";
+    return norm_and_add(norm_part, b_.middle, normed, gradient, stream_gradient(w_, stage_, buckets_),
+                        norm_part[0] == 'm');
+  }
+
+  /// Gradient of the branch's sum on this rank's rows: dropout and post-norm undone.
+  BufferId local_branch(BufferId gradient, BufferId mask, const char* norm_part) {
     BufferId local = gradient;
     const std::int64_t elements = s_.tokens_between * s_.hidden;
     const std::int64_t bytes = s_.stream_bytes();
@@ -93,6 +105,13 @@ class LayerBackward {
       ready(norm_part);
       local = unnormed;
     }
+    return local;
+  }
+
+  /// The same as the products of `label` read it: whole [tokens, hidden].
+  BufferId branch_gradient(BufferId gradient, BufferId mask, const char* norm_part, const char* label) {
+    const BufferId local = local_branch(gradient, mask, norm_part);
+    const bool gathers = stage_.gathers_sequence();
     if (narrow_) {
       const BufferId narrow = write_narrow_branch(w_, stage_, buckets_, label, local);
       if (local != gradient) w_.free(local);

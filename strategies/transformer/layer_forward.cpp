@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "strategies/transformer/experts.h"
 #include "strategies/transformer/latent_attention.h"
 #include "strategies/transformer/layer.h"
 #include "strategies/transformer/layer_parts.h"
@@ -105,7 +106,17 @@ class LayerForward {
     }
   }
 
+  void experts(BufferId output) {
+    norm(b_.middle, stage_.model.norms_per_layer >= 2 ? "mlp.norm" : "attention.norm", b_.mlp_normed);
+    const BufferId sum = w_.temporary("experts", s_.stream_bytes());
+    write_experts_forward(w_, stage_, layer_, sum, keep_);
+    done_with(b_.mlp_normed);
+    add_to_stream(sum, "mlp.post_norm", {}, b_.middle, b_.mlp_mask, output);
+    done_with(b_.middle);
+  }
+
   void mlp(BufferId output) {
+    if (b_.experts) return experts(output);
     if (stage_.model.norms_per_layer >= 2) {
       normed_matmul(b_.middle, "mlp.norm", b_.mlp_normed, "mlp.up.weight", "mlp-up", s_.up, b_.up);
     } else {  // one norm feeds both branches
@@ -115,7 +126,7 @@ class LayerForward {
     const bool narrowed = narrow_ && s_.narrow.keeps;
     const BufferId activated =
         narrowed ? w_.temporary("wide-activated", s_.tokens * s_.ffn * s_.activation_bytes) : b_.activated;
-    write_activation_forward(w_, stage_, b_.up, bias("mlp.up.bias"), activated);
+    write_activation_forward(w_, stage_, mlp_size(s_), b_.up, bias("mlp.up.bias"), activated);
     done_with(b_.up);
     const BufferId projected = w_.temporary("projected", s_.full_bytes());
     const std::optional<BufferId> kept = narrowed ? std::optional(b_.activated) : std::nullopt;
@@ -131,7 +142,11 @@ class LayerForward {
                 BufferId output) {
     const Moved moved = reduce_stream(w_, stage_, projected);
     moved.await(w_);
-    const BufferId reduced = moved.buffer;
+    add_to_stream(moved.buffer, norm_part, bias, stream, mask, output);
+  }
+
+  void add_to_stream(BufferId reduced, const char* norm_part, std::optional<BufferId> bias, BufferId stream,
+                     BufferId mask, BufferId output) {
     if (stage_.model.norms_per_layer >= 4) {
       w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, false, s_.activation}, norm_part,
                  {reduced, parameter(norm_part).weight}, {reduced});

@@ -36,6 +36,11 @@ ElementwiseKind activation_kind(const ModelSpec& model) {
   return ElementwiseKind::kGelu;
 }
 
+std::int64_t rows_of(const Stage& stage, const WeightProduct& product) {
+  if (product.rows > 0) return product.rows;
+  return product.own_rows ? stage.shapes.tokens_between : stage.shapes.tokens;
+}
+
 /// gradient += product, in one pass over both or with a copy of the product in the gradient's format between.
 void write_accumulation(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                         BufferId product, std::int64_t elements) {
@@ -136,28 +141,36 @@ bool keeps_products(const Stage& stage) {
          gradient_bytes > static_cast<double>(stage.shapes.activation_bytes);
 }
 
+void write_grouped(BlockWriter& writer, const Stage& stage, hw_models::Matmul kernel, const std::string& label,
+                   const BlockWriter::Buffers& reads, BufferId output) {
+  const std::int64_t kernels = stage.implementation.grouped_experts ? 1 : kernel.batch;
+  kernel.batch /= kernels;
+  for (std::int64_t i = 0; i < kernels; ++i) writer.compute(kernel, label, reads, {output});
+}
+
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                            const WeightProduct& product, BufferId x) {
   const bool passes = stage.plan.shards_gradients();  // the product is the gradient: there is nothing to add it to
   const bool fused = stage.implementation.fused_gradient_accumulation || passes;
   const hw_models::DType gradient = passes ? stage.parameters.passing_gradient() : stage.implementation.gradient;
+  const std::int64_t rows = rows_of(stage, product);
   const hw_models::Matmul kernel{.m = product.out,
                                  .n = product.in,
-                                 .k = product.own_rows ? stage.shapes.tokens_between : stage.shapes.tokens,
+                                 .k = (rows + product.groups - 1) / product.groups,
+                                 .batch = product.groups,
                                  .dtype = product.dtype,
                                  .output = fused ? gradient : stage.shapes.activation,
                                  .accumulate = fused && (!passes || product.adds),
                                  .transpose_a = true};
   const Phase phase = writer.phase();
   writer.at(writer.layer(), Phase::kWeightGradient);
-  if (fused) {
-    writer.compute(kernel, product.label + "-wgrad", {product.dy, x}, {weight.gradient});
-  } else {  // the product has a buffer of its own and is added in a second pass
-    const std::int64_t elements = product.out * product.in;
-    const BufferId apart = writer.temporary("product", elements * stage.shapes.activation_bytes);
-    writer.compute(kernel, product.label + "-wgrad", {product.dy, x}, {apart});
-    write_accumulation(writer, stage, weight, product.label, apart, elements);
-    keeps_products(stage) ? writer.free_at_end(apart) : writer.free(apart);
+  const std::int64_t elements = product.groups * product.out * product.in;
+  BufferId into = weight.gradient;
+  if (!fused) into = writer.temporary("product", elements * stage.shapes.activation_bytes);
+  write_grouped(writer, stage, kernel, product.label + "-wgrad", {product.dy, x}, into);
+  if (!fused) {  // the product has a buffer of its own and is added in a second pass
+    write_accumulation(writer, stage, weight, product.label, into, elements);
+    keeps_products(stage) ? writer.free_at_end(into) : writer.free(into);
   }
   writer.at(writer.layer(), phase);
 }
@@ -223,8 +236,7 @@ void write_weight_product(BlockWriter& writer, const Stage& stage, const Paramet
   if (product.gathers) {
     x = gather_input(writer, stage, product);
   } else if (hw_models::is_narrow(product.dtype)) {
-    const std::int64_t rows = product.own_rows ? stage.shapes.tokens_between : stage.shapes.tokens;
-    x.buffer = write_kept_input(writer, stage, product.label, product.x, rows * product.in);
+    x.buffer = write_kept_input(writer, stage, product.label, product.x, rows_of(stage, product) * product.in);
   }
   finish_weight_product(writer, stage, weight, product, x);
 }
@@ -285,36 +297,39 @@ hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward) {
   return kernel;
 }
 
-void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, std::optional<BufferId> bias,
-                              BufferId activated) {
+MlpSize mlp_size(const Shapes& shapes) { return {shapes.tokens, shapes.ffn, shapes.up}; }
+
+void write_activation_forward(BlockWriter& writer, const Stage& stage, const MlpSize& size, BufferId up,
+                              std::optional<BufferId> bias, BufferId activated) {
   const Shapes& s = stage.shapes;
-  const std::int64_t elements = s.tokens * s.ffn;
-  const std::int64_t in = s.tokens * s.up * s.activation_bytes;
+  const std::int64_t elements = size.rows * size.ffn;
+  const std::int64_t in = size.rows * size.up * s.activation_bytes;
   const std::int64_t out = elements * s.activation_bytes;
   const bool fused = stage.implementation.fused_elementwise;
   if (!fused && (bias || !stage.implementation.fused_gate)) {  // bias add, or the gate's product, in a pass of its own
-    Elementwise add{ElementwiseKind::kAdd, s.tokens * s.up, in, in, false};
-    if (bias) add.columns = s.up;
+    Elementwise add{ElementwiseKind::kAdd, size.rows * size.up, in, in, false};
+    if (bias) add.columns = size.up;
     writer.compute(add, "mlp-bias", bias ? BlockWriter::Buffers{up, *bias} : BlockWriter::Buffers{up}, {up});
   }
   Elementwise kernel{activation_kind(stage.model), elements, in, out, false};
-  kernel.columns = s.ffn;
+  kernel.columns = size.ffn;
   writer.compute(kernel, "activation", bias && fused ? BlockWriter::Buffers{up, *bias} : BlockWriter::Buffers{up},
                  {activated});
 }
 
-void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated_gradient,
-                               std::optional<BufferId> bias, BufferId up_gradient) {
+void write_activation_backward(BlockWriter& writer, const Stage& stage, const MlpSize& size, BufferId up,
+                               BufferId activated_gradient, std::optional<BufferId> bias, BufferId up_gradient) {
   const Shapes& s = stage.shapes;
-  const std::int64_t elements = s.tokens * s.ffn;
-  const std::int64_t wide = s.tokens * s.up * s.activation_bytes;
+  const std::int64_t elements = size.rows * size.ffn;
+  const std::int64_t wide = size.rows * size.up * s.activation_bytes;
   if (stage.separate_gate()) {  // the gate's product, and gate and up joined
-    writer.compute(
-        Elementwise{ElementwiseKind::kCopy, s.tokens * s.up, 2 * wide + elements * s.activation_bytes, 2 * wide, true},
-        "gate-product-backward", {up, activated_gradient}, {activated_gradient});
+    writer.compute(Elementwise{ElementwiseKind::kCopy, size.rows * size.up, 2 * wide + elements * s.activation_bytes,
+                               2 * wide, true},
+                   "gate-product-backward", {up, activated_gradient}, {activated_gradient});
   }
-  Elementwise kernel{activation_kind(stage.model), s.tokens * s.up, wide + elements * s.activation_bytes, wide, true};
-  kernel.columns = s.ffn;
+  Elementwise kernel{activation_kind(stage.model), size.rows * size.up, wide + elements * s.activation_bytes, wide,
+                     true};
+  kernel.columns = size.ffn;
   BlockWriter::Buffers reads{up, activated_gradient};
   if (bias) reads.push_back(*bias);
   writer.compute(kernel, "activation-backward", std::move(reads), {up_gradient});

@@ -43,6 +43,9 @@ Moved reduce_stream(BlockWriter& writer, const Stage& stage, BufferId partial, s
 void write_input_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight, const std::string& label,
                           BufferId dy, std::int64_t in, std::int64_t out, BufferId dx, hw_models::DType dtype,
                           bool own_rows = false);
+/// A product of every group in one kernel where the stack has grouped ones, else in one for each.
+void write_grouped(BlockWriter& writer, const Stage& stage, hw_models::Matmul kernel, const std::string& label,
+                   const BlockWriter::Buffers& reads, BufferId output);
 /// dW[out, in] += dy^T `x`, the product's own x or that gathered.
 void write_weight_gradient(BlockWriter& writer, const Stage& stage, const Parameter& weight,
                            const WeightProduct& product, BufferId x);
@@ -83,11 +86,17 @@ void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer
 /// Rotation of the queries and keys in the packed projection, in place.
 hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward);
 
+/// Of an MLP on this rank: rows, columns of `activated` and of `up`.
+struct MlpSize {
+  std::int64_t rows, ffn, up;
+};
+MlpSize mlp_size(const Shapes& shapes);
+
 /// `bias`: of the up projection, added to `up` in place or, in fused passes, on the way to `activated`.
-void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, std::optional<BufferId> bias,
-                              BufferId activated);
+void write_activation_forward(BlockWriter& writer, const Stage& stage, const MlpSize& size, BufferId up,
+                              std::optional<BufferId> bias, BufferId activated);
 /// `bias`: of a fused pass only.
-void write_activation_backward(BlockWriter& writer, const Stage& stage, BufferId up, BufferId activated_gradient,
-                               std::optional<BufferId> bias, BufferId up_gradient);
+void write_activation_backward(BlockWriter& writer, const Stage& stage, const MlpSize& size, BufferId up,
+                               BufferId activated_gradient, std::optional<BufferId> bias, BufferId up_gradient);
 
 }  // namespace strategies

@@ -82,9 +82,21 @@ Moved gather_narrow_norm(BlockWriter& writer, const Stage& stage, BufferId local
   return gathered;
 }
 
+Moved write_narrow_stream(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                          std::optional<BufferId> kept) {
+  const std::int64_t hidden = stage.shapes.hidden;
+  if (!kept) return gather_narrow_norm(writer, stage, narrow_rows(writer, stage, label, wide, hidden), hidden, wide);
+  write_narrowing(writer, stage, label, wide, *kept, rows(stage, hidden), copies_before_gather(stage));
+  return gather(writer, stage, *kept, hidden, 1);
+}
+
 BufferId write_narrow_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
                             std::optional<BufferId> kept, std::int64_t columns) {
-  const std::int64_t elements = stage.shapes.tokens * columns;
+  return write_narrow_rows(writer, stage, label, wide, kept, stage.shapes.tokens * columns);
+}
+
+BufferId write_narrow_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                           std::optional<BufferId> kept, std::int64_t elements) {
   const BufferId narrow = kept ? *kept : operand(writer, stage, "narrow-input", elements, false);
   write_narrowing(writer, stage, label, wide, narrow, elements, kept && stage.shapes.narrow.copies());
   return narrow;

@@ -23,6 +23,13 @@ BufferId write_narrow_norm(BlockWriter& writer, const Stage& stage, const std::s
                            BufferId normed, const std::function<void(BufferId)>& write_norm, bool gathered);
 /// Forward, first matrix: what write_narrow_norm returned, gathered; it is freed unless it is `kept`.
 Moved gather_narrow_norm(BlockWriter& writer, const Stage& stage, BufferId local, std::int64_t columns, BufferId kept);
+/// Forward, first matrix: a stream that is there, wide, narrowed into `kept` where the stack keeps narrow operands, and
+/// gathered.
+Moved write_narrow_stream(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                          std::optional<BufferId> kept);
+/// `elements` of this rank narrowed into `kept`, with the copy for its other product, or into a buffer of this block.
+BufferId write_narrow_rows(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,
+                           std::optional<BufferId> kept, std::int64_t elements);
 /// Forward, second matrix: its input `wide` [tokens, columns] narrowed into `kept`, or into a buffer of this block
 /// where the stack keeps wide values.
 BufferId write_narrow_input(BlockWriter& writer, const Stage& stage, const std::string& label, BufferId wide,

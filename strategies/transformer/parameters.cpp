@@ -22,18 +22,25 @@ Parameter& StageParameters::add(const std::string& name, const std::vector<std::
   TensorSlice slice{.parameter = name, .shape = shape, .sharded_axis = place.sharded_axis, .parts = place.parts};
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) elements *= extent;
+  const int ranks = place.expert ? plan_.tensor_of_experts() : plan_.tensor;
   if (place.sharded_axis >= 0) {
-    elements /= plan_.tensor;
-    slice.end = shape[static_cast<std::size_t>(place.sharded_axis)] / plan_.tensor;
+    elements /= ranks;
+    slice.end = shape[static_cast<std::size_t>(place.sharded_axis)] / ranks;
+  }
+  if (place.expert) {
+    elements /= plan_.expert;
+    slice.expert_ranks = plan_.expert;
   }
   Parameter parameter;
   parameter.name = name;
   parameter.layer = place.layer;
   parameter.chunk = place.chunk;
   parameter.elements = elements;
-  parameter.rows = place.sharded_axis == 0 ? shape.front() / plan_.tensor : shape.front();
-  parameter.tensor_replicated = place.sharded_axis < 0;
-  parameter.narrow = shape.size() == 2 && !place.wide && shapes_.narrows(place.layer);
+  parameter.rows = place.expert ? shape.front() / plan_.expert : shape.front();
+  if (place.sharded_axis == 0) parameter.rows /= ranks;
+  parameter.tensor_replicated = place.sharded_axis < 0 && !place.expert;
+  parameter.expert = place.expert;
+  parameter.narrow = shape.size() >= 2 && !place.wide && shapes_.narrows(place.layer);
   add_buffers(parameter, slice);
   index_.emplace(name, parameters_.size());
   parameters_.push_back(std::move(parameter));
@@ -158,11 +165,47 @@ void StageParameters::add_layer(const ModelSpec& model, int layer, int chunk) {
   if (model.attention_output_bias) add(part("attention.output.bias"), {h}, whole);
   if (model.norms_per_layer >= 4) add(part("attention.post_norm"), {norm_columns}, whole);
   if (model.norms_per_layer >= 2) add(part("mlp.norm"), {norm_columns}, whole);
-  add(part("mlp.up.weight"), {shapes_.up * tensor, h}, up);
-  if (model.mlp_bias) add(part("mlp.up.bias"), {shapes_.up * tensor}, up);
-  add(part("mlp.down.weight"), {h, shapes_.ffn * tensor}, columns);
-  if (model.mlp_bias) add(part("mlp.down.bias"), {h}, whole);
+  if (is_expert_layer(model, layer)) {
+    add_experts(model, layer, chunk);
+  } else {
+    add(part("mlp.up.weight"), {shapes_.up * tensor, h}, up);
+    if (model.mlp_bias) add(part("mlp.up.bias"), {shapes_.up * tensor}, up);
+    add(part("mlp.down.weight"), {h, shapes_.ffn * tensor}, columns);
+    if (model.mlp_bias) add(part("mlp.down.bias"), {h}, whole);
+  }
   if (model.norms_per_layer >= 4) add(part("mlp.post_norm"), {norm_columns}, whole);
+}
+
+void StageParameters::add_experts(const ModelSpec& model, int layer, int chunk) {
+  const ExpertShapes& s = shapes_.expert;
+  const std::int64_t h = model.hidden, tensor = plan_.tensor;
+  const auto part = [&](const char* name) { return layer_parameter(layer, name); };
+  const std::int64_t ffn = s.ffn * plan_.tensor_of_experts(), up = s.up * plan_.tensor_of_experts();
+  Place rows{.sharded_axis = 1, .expert = true, .layer = layer, .chunk = chunk};
+  if (model.gated_mlp) rows.parts = {ffn, ffn};
+  Place bias = rows, shared = rows;
+  bias.wide = true;
+  const Place columns{.sharded_axis = 2, .expert = true, .layer = layer, .chunk = chunk};
+  const Place all{.expert = true, .layer = layer, .chunk = chunk, .wide = true};
+  const Place whole{.layer = layer, .chunk = chunk, .wide = true};
+  add(part("router.weight"), {s.experts, h}, whole);
+  if (model.experts->router_bias) add(part("router.bias"), {s.experts}, whole);
+  add(part("experts.up.weight"), {s.experts, up, h}, rows);
+  if (model.expert_bias) add(part("experts.up.bias"), {s.experts, up}, bias);
+  add(part("experts.down.weight"), {s.experts, h, ffn}, columns);
+  if (model.expert_bias) add(part("experts.down.bias"), {s.experts, h}, all);
+  if (s.shared_ffn == 0) return;
+  const std::int64_t shared_ffn = s.shared_ffn * tensor;
+  shared.sharded_axis = 0, shared.expert = false;
+  if (model.gated_mlp) shared.parts = {shared_ffn, shared_ffn};
+  add(part("shared.up.weight"), {s.shared_up * tensor, h}, shared);
+  if (model.expert_bias) {
+    shared.wide = true;
+    add(part("shared.up.bias"), {s.shared_up * tensor}, shared);
+  }
+  add(part("shared.down.weight"), {h, shared_ffn}, {.sharded_axis = 1, .layer = layer, .chunk = chunk});
+  if (model.expert_bias) add(part("shared.down.bias"), {h}, whole);
+  if (model.experts->shared_gate) add(part("shared.gate.weight"), {1, h}, whole);
 }
 
 /// Two buffers, one parameter.
@@ -209,10 +252,10 @@ void StageParameters::add_narrow_copies() {
 }
 
 std::int64_t StageParameters::padded_elements(const Parameter& parameter) const {
-  const std::int64_t shards = plan_.shards();
+  const std::int64_t count = shards(parameter);
   const bool rows = plan_.shards_weights() && implementation_.shards_rows;
-  return rows ? round_up(parameter.rows, shards) * (parameter.elements / parameter.rows)
-              : round_up(parameter.elements, shards);
+  return rows ? round_up(parameter.rows, count) * (parameter.elements / parameter.rows)
+              : round_up(parameter.elements, count);
 }
 
 std::int64_t StageParameters::updated_elements() const {

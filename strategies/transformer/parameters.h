@@ -24,6 +24,7 @@ struct Parameter {
   std::int64_t rows = 1;           ///< of its first axis, on this rank
   bool tensor_replicated = false;  ///< every tensor rank holds all of it (norms)
   bool tied_copy = false;          ///< the last stage's copy of the embedding
+  bool expert = false;             ///< replicated over the expert data group, not the data group
   bool narrow = false;             ///< its products take it in the narrow format
   BufferId weight, gradient;       ///< whole: what kernels work on
   /// This rank's pieces, where only those outlive the step.
@@ -67,9 +68,16 @@ class StageParameters {
   }
   BufferId optimizer_state() const { return optimizer_state_; }
   /// ZeRO >= 1 cuts every parameter into equal pieces, the last one padded: replica i of those that share the shards
-  /// owns piece i of each. Elements of `parameter` with that padding; without ZeRO just its elements.
+  /// owns piece i of each; experts have replicas of their own. Elements of `parameter` with that padding; without ZeRO
+  /// just its elements.
   std::int64_t padded_elements(const Parameter& parameter) const;
-  std::int64_t piece_elements(const Parameter& parameter) const { return padded_elements(parameter) / plan_.shards(); }
+  std::int64_t piece_elements(const Parameter& parameter) const {
+    return padded_elements(parameter) / shards(parameter);
+  }
+  int shards(const Parameter& parameter) const { return parameter.expert ? plan_.expert_shards() : plan_.shards(); }
+  int replicas(const Parameter& parameter) const {
+    return parameter.expert ? plan_.expert_replicas() : plan_.replicas();
+  }
   /// Elements that this rank updates: all, or its pieces.
   std::int64_t updated_elements() const;
   /// Elements of the gradient that outlives the backward pass: all, or its piece.
@@ -86,10 +94,12 @@ class StageParameters {
   /// Where a parameter stands and how it is split.
   struct Place {
     int sharded_axis = -1;
+    bool expert = false;
     int layer = -1, chunk = 0;
     std::vector<std::int64_t> parts = {};  ///< TensorSlice::parts
     bool wide = false;                     ///< its products never take narrow operands
   };
+  void add_experts(const ModelSpec& model, int layer, int chunk);
   void add_attention(const ModelSpec& model, int layer, int chunk);
   void add_latent_attention(const ModelSpec& model, int layer, int chunk);
   void tie_to_embedding(Parameter& table);

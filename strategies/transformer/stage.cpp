@@ -3,6 +3,7 @@
 #include <string>
 
 #include "strategies/transformer/block_writer.h"
+#include "strategies/transformer/experts.h"
 
 namespace strategies {
 namespace {
@@ -72,11 +73,16 @@ LayerBuffers add_layer_buffers(const Stage& stage, int layer) {
   if (exchanges_heads) b.exchanged_context = add("attention.exchanged", wide * s.attended, softmax_kept);
   b.softmax = add("attention.softmax", softmax_bytes(stage), softmax_kept);
   b.middle = add("middle", stream, !full);
-  b.mlp_normed = add("mlp.normed", operand, operand_kept);
-  b.up = add("mlp.up", wide * s.up, !full);
-  // A gate in passes of its own keeps its activated half as well as the product.
-  const std::int64_t product = narrow ? s.narrow.bytes(s.tokens * s.ffn) : wide * s.ffn;
-  b.activated = add("mlp.activated", product + (stage.separate_gate() ? wide * s.ffn : 0), operand_kept);
+  const bool experts = is_expert_layer(stage.model, layer);
+  b.mlp_normed = add("mlp.normed", experts ? stream : operand, operand_kept);  // a router's products are wide
+  if (experts) {
+    b.experts = add_expert_buffers(stage, layer, !full, operand_kept);
+  } else {
+    b.up = add("mlp.up", wide * s.up, !full);
+    // A gate in passes of its own keeps its activated half as well as the product.
+    const std::int64_t product = narrow ? s.narrow.bytes(s.tokens * s.ffn) : wide * s.ffn;
+    b.activated = add("mlp.activated", product + (stage.separate_gate() ? wide * s.ffn : 0), operand_kept);
+  }
   if (stage.implementation.dropout) {
     b.attention_mask = add("attention.mask", s.tokens_between * s.hidden, !full);
     b.mlp_mask = add("mlp.mask", s.tokens_between * s.hidden, !full);

@@ -25,7 +25,22 @@ struct PlanGroups {
   /// The two holders of a tied embedding; only where they are on different stages.
   std::optional<GroupId> embedding;
   GroupId world;
+  // Of a mixture of experts.
+  GroupId expert;                  ///< ranks that share the experts of a layer
+  GroupId expert_tensor;           ///< ranks that share each expert
+  GroupId expert_data;             ///< replicas of an expert
   std::optional<GroupId> replica;  ///< all ranks of a pipeline stage; only where updates are validated afterwards
+};
+
+/// What a layer of experts keeps for its backward pass, in place of an MLP's `up` and `activated`.
+struct ExpertBuffers {
+  BufferId routes;     ///< scores [tokens_between, experts], chosen experts and places of their rows
+  BufferId input;      ///< [rows, hidden] by expert, narrow where the stack keeps narrow operands
+  BufferId up;         ///< [rows, expert up]
+  BufferId activated;  ///< [rows, expert ffn], as input
+  // With shared experts.
+  std::optional<BufferId> shared_normed = std::nullopt;  ///< kept narrow operand; else mlp_normed serves
+  std::optional<BufferId> shared_up = std::nullopt, shared_activated = std::nullopt;
 };
 
 /// What latent attention keeps in front of queries, keys and values. Rows: tokens_between. Normed latents are narrow
@@ -69,6 +84,8 @@ struct LayerBuffers {
   BufferId up;         ///< [tokens, up]
   BufferId activated;  ///< [tokens, ffn], as attention_normed
   BufferId mlp_mask;
+  std::optional<ExpertBuffers> experts =
+      std::nullopt;  ///< in a layer with experts, where `up` and `activated` do not exist
 };
 
 /// What the stages of a Program have in common.
@@ -99,6 +116,8 @@ struct Stage : StageInputs {
   bool tensor_parallel() const { return plan.tensor > 1; }
   bool gathers_sequence() const { return plan.sequence_parallel && tensor_parallel(); }
   int replicas() const { return plan.replicas(); }
+  /// Some gradients have to be summed over ranks.
+  bool reduces_gradients() const { return replicas() > 1 || (model.experts && plan.expert_replicas() > 1); }
   /// The format in which weights are gathered.
   hw_models::DType gathered() const {
     const bool wide = shapes.activation == hw_models::DType::kFp32;

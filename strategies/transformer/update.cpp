@@ -23,7 +23,7 @@ class UpdateWriter {
     if (stage_.implementation.gradient_norm) gradient_norm();
     optimizer();
     narrow_weights();
-    if (stage_.plan.shards() > 1 && !stage_.plan.shards_weights()) gather();
+    if (!stage_.plan.shards_weights()) gather();
     w_.at(-1, Phase::kUpdate);
     if (stage_.implementation.loss_read) w_.host(HostReason::kLossRead, {optimizer_});
     w_.host(HostReason::kStepOverhead, {});
@@ -49,7 +49,9 @@ class UpdateWriter {
   void reduce() {
     w_.at(-1, Phase::kReduce);
     const auto& parameters = stage_.parameters.all();
-    if (!reduced_ && stage_.replicas() > 1 && !parameters.empty()) {  // a stage may hold no layer at all
+    const bool reduces = std::ranges::any_of(
+        parameters, [&](const Parameter& parameter) { return stage_.parameters.replicas(parameter) > 1; });
+    if (!reduced_ && reduces) {
       GradientBuckets buckets(w_, stage_, true);
       for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) buckets.ready(*p);
       buckets.flush();
@@ -231,23 +233,22 @@ class UpdateWriter {
   /// Every replica updated its shard; the weights come together again, in order of use.
   void gather() {
     w_.at(-1, Phase::kGather);
-    if (stage_.implementation.flat_parameter_gather) add_flat_copies();
+    if (stage_.implementation.flat_parameter_gather && stage_.plan.shards() > 1) add_flat_copies();
+    const std::int64_t bucket = stage_.implementation.gathers_at_once ? 0 : stage_.implementation.bucket_parameters;
     for (int chunk = 0; chunk < stage_.plan.chunks; ++chunk) {
-      ParameterGather next{.operation = {}, .chunk = chunk, .weights = {}};
-      std::int64_t elements = 0, padded = 0, narrow = 0;
+      Gathering dense{.group = stage_.groups.shard, .chunk = chunk};
+      Gathering experts{.group = stage_.groups.expert_data, .chunk = chunk};
       for (const Parameter& parameter : stage_.parameters.all()) {
-        if (parameter.chunk != chunk) continue;
-        elements += parameter.elements;
-        padded += stage_.parameters.padded_elements(parameter);
-        if (stage_.gathers_narrow(parameter)) narrow += stage_.parameters.padded_elements(parameter);
+        if (parameter.chunk != chunk || stage_.parameters.shards(parameter) == 1) continue;
+        Gathering& next = parameter.expert ? experts : dense;
+        next.elements += parameter.elements;
+        next.padded += stage_.parameters.padded_elements(parameter);
+        if (stage_.gathers_narrow(parameter)) next.narrow += stage_.parameters.padded_elements(parameter);
         next.weights.push_back(parameter.weight);
-        const std::int64_t bucket = stage_.implementation.gathers_at_once ? 0 : stage_.implementation.bucket_parameters;
-        if (bucket > 0 && elements >= bucket) {
-          emit(next, padded, narrow);
-          elements = padded = narrow = 0;
-        }
+        if (bucket > 0 && next.elements >= bucket) emit(next);
       }
-      emit(next, padded, narrow);
+      emit(dense);
+      emit(experts);
     }
     for (const BufferId copy : flat_copies_) w_.free(copy);
   }
@@ -262,17 +263,24 @@ class UpdateWriter {
     flat_copies_.push_back(w_.temporary("flat-weights", shard * replicas));
   }
 
-  /// `narrow` of the `padded` elements travel in the narrow format.
-  void emit(ParameterGather& next, std::int64_t padded, std::int64_t narrow) {
-    if (padded == 0) return;
+  /// Weights that are gathered together; `narrow` of the `padded` elements travel in the narrow format.
+  struct Gathering {
+    GroupId group;
+    int chunk = 0;
+    std::int64_t elements = 0, padded = 0, narrow = 0;
+    BlockWriter::Buffers weights = {};
+  };
+
+  void emit(Gathering& next) {
+    if (next.padded == 0) return;
     const hw_models::DType dtype = stage_.gathered();
-    const std::int64_t bytes = stage_.gathered_bytes(padded, narrow);
+    const std::int64_t bytes = stage_.gathered_bytes(next.padded, next.narrow);
     BlockWriter::Buffers written = next.weights;
     if (result_.gathers.empty()) written.insert(written.end(), flat_copies_.begin(), flat_copies_.end());
-    next.operation = w_.collective(CollectiveKind::kAllGather, stage_.groups.shard, bytes, dtype, Lane::kGather,
-                                   "gather-parameters", next.weights, std::move(written));
-    result_.gathers.push_back(next);
-    next.weights.clear();
+    const OperationId operation = w_.collective(CollectiveKind::kAllGather, next.group, bytes, dtype, Lane::kGather,
+                                                "gather-parameters", next.weights, std::move(written));
+    result_.gathers.push_back({.operation = operation, .chunk = next.chunk, .weights = std::move(next.weights)});
+    next = {.group = next.group, .chunk = next.chunk};
   }
 
   const Stage& stage_;

@@ -77,7 +77,7 @@ const std::vector<Case>& cases() {
       {"rank order", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.rank_order = "tp-tp-dp-pp"; },
        "plan.rank_order: 'rank_order: tp-tp-dp-pp' must name tp, cp, dp and pp once each (e.g. tp-cp-ep-dp-pp)\n"},
       {"not yet", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.expert = 2; },
-       "plan.expert: expert parallelism is not supported by this version (use 1)\n"},
+       "plan.expert: 'small' has no experts to spread over ranks (use 1)\n"},
       {"ZeRO 2 in a pipeline", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.pipeline = 2, p.data = 2, p.zero = 2; },
        "plan.zero: ZeRO 2 reduces gradients after every microbatch; a pipeline adds them up and reduces once (use "
        "'zero: 1' or 'zero: 3')\n"},
@@ -111,9 +111,6 @@ const std::vector<Case>& cases() {
        "plan.shard: 'shard: 3' does not divide 'data: 8' (use 2, 4 or 8)\n"},
       {"a set of one", [](ModelSpec&, TrainingSpec&, PlanSpec& p) { p.data = 8, p.zero = 3, p.shard = 1; },
        "plan.shard: 'shard: 1' shares nothing (use 'zero: 0', or at least 'shard: 2')\n"},
-      {"experts", [](ModelSpec& m, TrainingSpec&, PlanSpec&) { m.experts = ExpertSpec{}; },
-       "model: 'small' is a mixture of experts, which this version counts but cannot simulate (choose a dense "
-       "model)\n"},
       {"too many microbatches", [](ModelSpec&, TrainingSpec& t, PlanSpec&) { t.global_batch = 2'000'000; },
        "training.global_batch: a replica would run 2000000 microbatches a step, more than 1000000 (use a larger "
        "micro_batch or more data ranks)\n"},

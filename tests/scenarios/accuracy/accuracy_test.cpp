@@ -46,7 +46,7 @@ TEST(Accuracy, ErrorIsTheLogarithmOfPredictedOverMeasured) {
 TEST(Accuracy, RowsWithoutAMeasuredStepAreSkippedLikeAllThatCannotBePredicted) {
   const AccuracyReport report =
       report_of({{{"measured_step_s", ""}}, {{"measured_step_s", "0"}}, {{"experts", "8"}}, measured(1)});
-  const std::map<std::string, int> expected{{"mixture of experts", 1}, {"no measured step", 2}};
+  const std::map<std::string, int> expected{{"sizes of experts unknown", 1}, {"no measured step", 2}};
   EXPECT_EQ(report.skipped, expected);
   EXPECT_EQ(report.total.rows, 1);
   for (std::size_t i = 0; i < 3; ++i) {

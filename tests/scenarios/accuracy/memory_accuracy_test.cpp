@@ -152,7 +152,7 @@ TEST(EvaluateMemory, CountsSkippedRowsByReason) {
   experts.experts = 8;
   unknown.recompute = "";
   const MemoryAccuracy report = scored({experts, unknown, small_run("c")});
-  EXPECT_EQ(report.skipped, (std::map<std::string, int>{{"mixture of experts", 1}, {"recompute unknown", 1}}));
+  EXPECT_EQ(report.skipped, (std::map<std::string, int>{{"sizes of experts unknown", 1}, {"recompute unknown", 1}}));
   EXPECT_EQ(report.verdicts.rows, 1);
 }
 
@@ -165,7 +165,7 @@ TEST(MemoryReport, JsonHoldsEveryFigure) {
   unscored.memory_gib = 1;
   const auto json = nlohmann::json::parse(memory_accuracy_json(scored({run, skipped, unscored})));
   EXPECT_EQ(json["rows"], 3);
-  EXPECT_EQ(json["skipped"], (nlohmann::json{{{"reason", "mixture of experts"}, {"count", 1}}}));
+  EXPECT_EQ(json["skipped"], (nlohmann::json{{{"reason", "sizes of experts unknown"}, {"count", 1}}}));
   const auto& memory = json["families"][0]["memory"];
   EXPECT_EQ(json["families"][0]["family"], "one");
   EXPECT_EQ(memory["n"], 1);
@@ -185,10 +185,10 @@ TEST(MemoryReport, CsvHasOneLinePerRunAndTextNamesWhatWasLeftOut) {
   const MemoryAccuracy report = scored({run, skipped});
   const std::string csv = memory_accuracy_csv(report);
   EXPECT_NE(csv.find("\na,one,fit,20,"), std::string::npos);
-  EXPECT_NE(csv.find(",right,\nb,one,fit,,,,,,,,mixture of experts\n"), std::string::npos);
+  EXPECT_NE(csv.find(",right,\nb,one,fit,,,,,,,,sizes of experts unknown\n"), std::string::npos);
   const std::string text = memory_accuracy_text(report);
   EXPECT_NE(text.find("one: logged max, GB"), std::string::npos);
-  EXPECT_NE(text.find("mixture of experts  1"), std::string::npos);
+  EXPECT_NE(text.find("sizes of experts unknown  1"), std::string::npos);
 }
 
 /// Commas, quotes and bytes that are no UTF-8 stay inside their cell and their string.

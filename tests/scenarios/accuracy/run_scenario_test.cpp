@@ -89,9 +89,9 @@ struct SkipCase {
 };
 
 const SkipCase kSkipped[] = {
-    {{{"experts", "8"}}, "mixture of experts"},
+    {{{"experts", "8"}}, "sizes of experts unknown"},
     {{{"mla", "1"}}, "latent attention"},
-    {{{"ep", "2"}}, "expert parallelism"},
+    {{{"ep", "2"}}, "plan: plan.expert"},  // without experts
     {{{"zero_stage", ""}}, "sharding unknown"},
     {{{"zero_stage", "2"}}, "plan: plan.zero"},  // in a pipeline
     {{{"zero_stage", "4"}}, "ZeRO 4"},
@@ -270,6 +270,44 @@ const NodeCase kNodes[] = {
      8},
     {"four trays of one NVLink domain", {{"gpu", "gb200"}, {"gpus_per_node", "4"}, {"nvlink_domain", "72"}}, 4, 4, 72},
 };
+
+TEST(RunScenario, RacksShareTheGpusOfAJob) {
+  const Cells racks{{"gpu", "gb200"}, {"gpus_per_node", "4"}, {"nvlink_domain", "72"},
+                    {"gpus", "256"},  {"dp", "64"},           {"tp", "2"},
+                    {"pp", "2"}};
+  const hw_models::ClusterSpec cluster = made(racks).scenario.cluster;
+  EXPECT_EQ(cluster.nodes, 64);
+  EXPECT_EQ(cluster.node.scale_up_domain, 64);  // of 72
+}
+
+TEST(RunScenario, ReadsExperts) {
+  const Cells experts{{"experts", "8"},
+                      {"experts_per_token", "2"},
+                      {"moe_ffn", "4096"},
+                      {"shared_experts", "0.5"},
+                      {"dense_layers", "1"},
+                      {"ep", "4"},
+                      {"etp", ""},
+                      {"flags", "note:tokendrop"},
+                      {"sequence_parallel", "1"}};
+  const RunScenario run = made(experts);
+  const strategies::ExpertSpec& spec = *run.scenario.model.experts;
+  EXPECT_EQ(spec.experts, 8);
+  EXPECT_EQ(spec.per_token, 2);
+  EXPECT_EQ(spec.ffn, 4096);
+  EXPECT_EQ(spec.shared_ffn, 2048);
+  EXPECT_EQ(spec.leading_dense_layers, 1);
+  EXPECT_EQ(spec.capacity_factor, 1);
+  EXPECT_EQ(run.scenario.plan.expert, 4);
+  EXPECT_EQ(run.scenario.plan.expert_tensor, 2);  // as tensor: 4 x 2 ranks are a stage
+  Cells wide = experts;
+  wide["ep"] = "8";  // leaves no ranks to split them
+  EXPECT_EQ(made(wide).scenario.plan.expert_tensor, 1);
+  wide["flags"] = "test=te_8experts";
+  EXPECT_FALSE(made(wide).scenario.software.implementation.grouped_experts);
+  wide["flags"] = "test=te_8experts_groupedGEMM";
+  EXPECT_TRUE(made(wide).scenario.software.implementation.grouped_experts);
+}
 
 TEST(RunScenario, NodesHoldTheGpus) {
   for (const NodeCase& each : kNodes) {

@@ -37,7 +37,7 @@ TEST(VerbAccuracy, ShowsWhatWasPredictedAndWhatWasNot) {
   EXPECT_EQ(run.error, "");
   EXPECT_THAT(run.output, StartsWith("12 runs. error = ln(predicted / measured)\n\nfamily "));
   for (const char* text : {"clusters-of-a100 ", "clusters-of-h100 ", "buyers (weighted) ", "quality A ",
-                           "Not predicted\n", "mixture of experts  1\n", "precision int8      1\n",
+                           "Not predicted\n", "sizes of experts unknown  1\n", "precision int8            1\n",
                            "Recompute unknown: 1 rows", "'generic' stands in: 1 rows", "usual one stands in: 1\n"}) {
     EXPECT_THAT(run.output, HasSubstr(text));
   }

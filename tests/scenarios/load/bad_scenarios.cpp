@@ -55,7 +55,7 @@ plan: {tensor: 8, colour: red}
 )",
      R"(scenario.yaml:4:19: error: unknown key 'colour'
     4 | plan: {tensor: 8, colour: red}
-      |                   ^ known here: chunks, context, context_exchange, data, expert, layers_per_stage, micro_batch, pipeline, prefetch, rank_order, recompute, reduce_each_microbatch, reshard_after_forward, schedule, sequence_parallel, shard, tensor, zero
+      |                   ^ known here: chunks, context, context_exchange, data, expert, expert_tensor, layers_per_stage, micro_batch, pipeline, prefetch, rank_order, recompute, reduce_each_microbatch, reshard_after_forward, schedule, sequence_parallel, shard, tensor, zero
 )"},
     {"DuplicateKey",
      R"(model: llama3-8b
@@ -546,11 +546,21 @@ scenario.yaml:6:70: error: unknown key 'sed'
      R"(model: mixtral-8x7b
 training: {sequence_length: 4096, global_batch: 64}
 cluster: {node: dgx-h100, nodes: 2}
-plan: {tensor: 8}
+plan: {tensor: 2, sequence_parallel: true, expert: 3}
 )",
-     R"(scenario.yaml:1:8: error: 'mixtral-8x7b' is a mixture of experts, which this version counts but cannot simulate
-    1 | model: mixtral-8x7b
-      |        ^ choose a dense model
+     R"(scenario.yaml:4:51: error: 'expert: 3' does not divide the model's 8 experts
+    4 | plan: {tensor: 2, sequence_parallel: true, expert: 3}
+      |                                                   ^ use 1, 2, 4 or 8
+)"},
+    {"RoutingOfExperts",
+     R"(model: mixtral-8x7b
+training: {sequence_length: 4096, global_batch: 64, routing: {choices: [1, 2]}}
+cluster: {node: dgx-h100, nodes: 2}
+plan: {expert: 4}
+)",
+     R"(scenario.yaml:2:62: error: 'routing' counts the choices of 2 experts, a layer has 8
+    2 | training: {sequence_length: 4096, global_batch: 64, routing: {choices: [1, 2]}}
+      |                                                              ^ give one number for each expert
 )"},
     {"SeveralAtOnce",
      R"(modle: llama3-8b

@@ -78,6 +78,23 @@ TEST(LoadScenarioTest, DefaultsComeFromTheCatalogue) {
   EXPECT_NE(scenario.price.source.find("dgx-h100"), std::string::npos);
 }
 
+TEST(LoadScenarioTest, ReadsExperts) {
+  const std::string rest =
+      "cluster: {node: dgx-h100, nodes: 2}\nplan: {tensor: 2, sequence_parallel: true, expert: 4, "
+      "expert_tensor: 1}\n";
+  const auto with = [&](const std::string& routing) {
+    return load("model: mixtral-8x7b\ntraining: {sequence_length: 4096, global_batch: 64" + routing + "}\n" + rest);
+  };
+  const Scenario balanced = with(", routing: balanced");
+  EXPECT_EQ(balanced.plan.expert, 4);
+  EXPECT_EQ(balanced.plan.expert_tensor, 1);
+  EXPECT_EQ(balanced.plan.expert_replicas(), 4);
+  EXPECT_EQ(balanced.training.routing.exponent, 0);
+  EXPECT_EQ(with(", routing: {power_law: 0.5}").training.routing.exponent, 0.5);
+  EXPECT_EQ(with(", routing: {choices: [4, 1, 1, 1, 1, 2, 2, 2]}").training.routing.choices.size(), 8U);
+  EXPECT_TRUE(with("").training.routing.choices.empty());
+}
+
 TEST(LoadScenarioTest, MapsChangeTheirBase) {
   const Catalog catalog;
   const Scenario scenario = load(R"(model: {base: llama3-8b, layers: 30}
@@ -331,7 +348,7 @@ TEST(DocumentationTest, EveryKeyIsDocumentedAndEveryDocumentedKeyIsKnown) {
   }
   // Every map is there, so that every reader asks for its keys; the values do not matter.
   const std::string text = R"(model: {biases: {}, latent: {}, experts: {}}
-training: {input: {}}
+training: {input: {}, routing: {}}
 cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {routing: {}}, price: {}}
 plan: {layers_per_stage: {}}
 placement: packed

@@ -48,7 +48,7 @@ TEST(Names, AreDistinctAndComplete) {
   expect_distinct_names<Lane>(kLanes);
   expect_distinct_names<Holds>(5);
   expect_distinct_names<CollectiveKind>(8);
-  expect_distinct_names<HostReason>(7);
+  expect_distinct_names<HostReason>(8);
   expect_distinct_names<Phase>(8);
   expect_distinct_names<BlockKind>(6);
   expect_distinct_names<Variant>(4);
