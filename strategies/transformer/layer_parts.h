@@ -81,7 +81,10 @@ void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer
                               BufferId qkv_gradient);
 
 /// Rotation of the queries and keys in the packed projection, in place.
-hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward);
+hw_models::Elementwise rotary_kernel(const Stage& stage, bool backward);
+/// What a stack with composed passes moves beyond a norm's one kernel; nothing otherwise.
+void write_composed_norm(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t elements,
+                         bool backward);
 
 /// `bias`: of the up projection, added to `up` in place or, in fused passes, on the way to `activated`.
 void write_activation_forward(BlockWriter& writer, const Stage& stage, BufferId up, std::optional<BufferId> bias,
