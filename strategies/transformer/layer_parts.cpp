@@ -40,6 +40,16 @@ void write_row_scatter(BlockWriter& writer, const Stage& stage, BufferId buffer,
   writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, 2 * bytes, backward}, "pad", {buffer}, {buffer});
 }
 
+/// Bytes that a stack which keeps keys and values apart copies around the rotation, read or written, of a bytes an
+/// element: forward the projection cut into heads (q + 2 kv), keys joined with values (2 kv) and put beside them (2
+/// kv); backward their gradients joined (2 kv) and put into the projection's (q + 2 kv).
+std::int64_t copied_bytes(const Stage& stage, bool backward) {
+  if (!stage.implementation.copies_keys_and_values) return 0;
+  const Shapes& s = stage.shapes;
+  const std::int64_t pair = 2 * s.kv_heads * s.head_dim;
+  return s.tokens * (s.qkv + (backward ? 1 : 2) * pair) * s.activation_bytes;
+}
+
 ElementwiseKind activation_kind(const ModelSpec& model) {
   switch (model.activation) {
     case Activation::kSilu:
@@ -310,7 +320,8 @@ hw_models::Elementwise rotary_kernel(const Stage& stage, bool backward) {
   const Shapes& shapes = stage.shapes;
   const std::int64_t columns = shapes.query + shapes.kv_heads * shapes.head_dim;
   const std::int64_t between = stage.implementation.composed_passes ? 2 * kFp32Bytes : 0;
-  const std::int64_t bytes = shapes.tokens * columns * (shapes.activation_bytes + between);
+  const std::int64_t bytes =
+      shapes.tokens * columns * (shapes.activation_bytes + between) + copied_bytes(stage, backward);
   Elementwise kernel{ElementwiseKind::kRotary, shapes.tokens * columns, bytes, bytes, backward};
   kernel.columns = columns;
   kernel.head_dim = shapes.head_dim;

@@ -69,6 +69,19 @@ TEST(LayerParts, ComposedPassesMoveWhatEveryKernelOfTheChainDoes) {
   EXPECT_EQ(moved.at("rotary-backward"), 20 * rotated);
 }
 
+// Heads 8 + 2 x 4 of 8 elements. Forward: the projection cut into heads, keys joined with values, both put side by side;
+// backward: joined, put into the projection's gradient.
+TEST(LayerParts, CopiesAroundTheRotationArePartOfIt) {
+  const ModelSpec model = tests::small_model();
+  const std::int64_t qkv = 64 * 128, pair = 64 * 64;
+  Implementation implementation;
+  const std::int64_t rotation = passes(model, implementation).at("rotary");
+  implementation.copies_keys_and_values = true;
+  const auto moved = passes(model, implementation);
+  EXPECT_EQ(moved.at("rotary"), rotation + 2 * kElement * (qkv + pair + pair));
+  EXPECT_EQ(moved.at("rotary-backward"), rotation + 2 * kElement * (pair + qkv));
+}
+
 // PyTorch has one kernel for LayerNorm.
 TEST(LayerParts, LayerNormIsNoChain) {
   Implementation implementation;
