@@ -69,8 +69,8 @@ TEST(LayerParts, ComposedPassesMoveWhatEveryKernelOfTheChainDoes) {
   EXPECT_EQ(moved.at("rotary-backward"), 20 * rotated);
 }
 
-// Heads 8 + 2 x 4 of 8 elements. Forward: the projection cut into heads, keys joined with values, both put side by side;
-// backward: joined, put into the projection's gradient.
+// Heads 8 + 2 x 4 of 8 elements. Forward: the projection cut into heads, keys joined with values, both put side by
+// side; backward: joined, put into the projection's gradient.
 TEST(LayerParts, CopiesAroundTheRotationArePartOfIt) {
   const ModelSpec model = tests::small_model();
   const std::int64_t qkv = 64 * 128, pair = 64 * 64;
