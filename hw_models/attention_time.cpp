@@ -30,6 +30,12 @@ namespace {
 constexpr double kForwardShare = 0.73;
 constexpr double kBackwardShare = 0.60;
 
+/// The first FlashAttention (1.x): rescales every partial result, splits keys instead of queries between warps. On A100
+/// it reaches 0.30 to 0.50 of the peak forward and 0.25 to 0.35 backward (arXiv:2307.08691, section 1): the middle of
+/// each, over the best matmul's 0.87.
+constexpr double kFirstForwardShare = 0.46;
+constexpr double kFirstBackwardShare = 0.345;
+
 /// exp() and rescaling cost the same for every score whatever the head size: width(d) = d / (d + 32), 1 at 128.
 /// FlashAttention-2 and -3 lose 15 to 25 % at d = 64.
 constexpr double kScoreWidth = 32;
@@ -45,9 +51,9 @@ constexpr double kWindowTile = 128;
 /// Backward recomputes Q K^T and forms dV, dP, dQ, dK: five matmuls for the forward's two.
 constexpr double kBackwardFlops = 2.5;
 
-/// FlashAttention-2 issues Ampere's mma.sync. Later SMs keep it at this rate: on H100 it reaches 0.62 of the 7.5
-/// TFLOP/s of wgmma (Luo et al., arXiv:2402.13499), as FlashAttention-2 does beside -3 (arXiv:2407.08608, Fig. 5-6:
-/// forward 0.55 to 0.65, backward 0.6).
+/// FlashAttention and FlashAttention-2 issue Ampere's mma.sync. Later SMs keep it at this rate: on H100 it reaches 0.62
+/// of the 7.5 TFLOP/s of wgmma (Luo et al., arXiv:2402.13499), as FlashAttention-2 does beside -3 (arXiv:2407.08608,
+/// Fig. 5-6: forward 0.55 to 0.65, backward 0.6).
 constexpr double kAmpereInstructionRate = 4.65e12;
 
 /// Batched products whose heads do not start on 16-byte boundaries (head size no multiple of 8) find no tensor-core
@@ -104,6 +110,13 @@ double width_efficiency(double width) {
   return std::min(1.0, saturation(width) / saturation(128));
 }
 
+double flash_share(const Attention& attention) {
+  if (attention.kernel == AttentionKernel::kFlash1) {
+    return attention.backward ? kFirstBackwardShare : kFirstForwardShare;
+  }
+  return attention.backward ? kBackwardShare : kForwardShare;
+}
+
 KernelCost flash_cost(const Attention& attention, const GpuSpec& gpu) {
   const Sizes sizes(attention);
   const double peak = matrix_rate(attention.dtype, gpu).value();
@@ -112,8 +125,8 @@ KernelCost flash_cost(const Attention& attention, const GpuSpec& gpu) {
   const double all_flops = 2 * sizes.square() * (sizes.width + sizes.value_width) * passes;
   const double flops = all_flops * share_seen.share;
   double computed = all_flops * share_seen.computed;
-  double share = attention.backward ? kBackwardShare : kForwardShare;
-  if (attention.kernel == AttentionKernel::kFlash2) {
+  double share = flash_share(attention);
+  if (attention.kernel != AttentionKernel::kFlash) {
     share *= std::min(1.0, kAmpereInstructionRate * gpu.multiprocessors / peak);
     computed *= 2 * std::max(sizes.width, sizes.value_width) / (sizes.width + sizes.value_width);  // one head size
   }

@@ -20,9 +20,9 @@ struct Matmul {
   bool operator==(const Matmul&) const = default;
 };
 
-/// kFlash: written for the GPU it runs on (FlashAttention-3, cuDNN); kFlash2: FlashAttention-2, with the tensor-core
-/// instructions of Ampere; kUnfused: batched matmuls and softmax passes.
-enum class AttentionKernel : std::uint8_t { kFlash, kFlash2, kUnfused };
+/// kFlash: written for the GPU it runs on (FlashAttention-3, cuDNN); kFlash1, kFlash2: FlashAttention and
+/// FlashAttention-2, with the tensor-core instructions of Ampere; kUnfused: batched matmuls and softmax passes.
+enum class AttentionKernel : std::uint8_t { kFlash, kFlash2, kUnfused, kFlash1 };
 
 /// Softmax(Q K^T / sqrt(d)) V per head. `causal` spares a flash kernel the keys behind a query, the last query
 /// sees all of them: half the FLOPs of a square, and a window those before

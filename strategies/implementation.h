@@ -43,6 +43,11 @@ struct Implementation {
   bool grouped_experts = true;    ///< one kernel multiplies for all experts of a rank; else one after the other
   bool fused_elementwise = true;  ///< bias + activation, bias + dropout + add in one pass
   bool fused_gate = false;        ///< not fused_elementwise: the product with the gate is still part of the activation
+  /// RMSNorm and the rotation of queries and keys as chains of the framework's own kernels, fp32 between them.
+  bool composed_passes = false;
+  /// Flash attention on rows gathered out of the padded batch and put back (flash_attn.bert_padding); the gradients of
+  /// queries, keys and values are joined in a copy of their own.
+  bool unpads_attention = false;
   bool packed_attention = false;  ///< unfused: its products read and write the projections' rows, nothing is copied
   bool fused_gradient_accumulation = true;  ///< the weight-gradient product adds into the gradient buffer itself
   bool half_gradients_until_end = false;    ///< not fused: narrower products stay until the whole backward is done

@@ -124,6 +124,7 @@ void read_layout(const RowReader& row, MeasuredRun& run) {
   run.precision = row.text("precision");
   run.flash_attention = row.flag("flash_attention");
   run.overlap_data = row.flag("overlap_dp");
+  run.overlap_tensor = row.optional_text("overlap_tp").empty() ? std::nullopt : row.flag("overlap_tp");
   run.compiled = row.optional_text("torch_compile").empty() ? std::nullopt : row.flag("torch_compile");
   run.recompute = row.text("recompute");
   run.offload = row.text("offload");

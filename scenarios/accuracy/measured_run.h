@@ -30,7 +30,7 @@ struct MeasuredRun {
   std::int64_t global_batch = 0;
   std::string precision;
   std::string sharding;  ///< fsdp-full, shard-grad-op, hsdp, ... where there are several ways to a ZeRO stage
-  std::optional<bool> flash_attention, overlap_data, compiled;
+  std::optional<bool> flash_attention, overlap_data, overlap_tensor, compiled;
   std::string recompute;  ///< none, selective, full, or "" = unknown
   std::string offload;
   std::optional<double> step_s;  ///< measured

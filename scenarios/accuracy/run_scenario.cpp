@@ -306,6 +306,12 @@ bool set_network(const MeasuredRun& run, const Catalog& catalog, hw_models::Clus
   return rate.has_value();
 }
 
+/// A machine whose owners published its kernels' rates has a GPU of its own in the catalogue.
+std::string gpu_of(const MeasuredRun& run) {
+  const bool profiled = run.gpu == "b200-sxm" && run.source.starts_with("MooreThreads/SimuMax");
+  return profiled ? "b200-sxm-simumax" : run.gpu;
+}
+
 /// The node that the stack's runs were made on where the run says nothing of its network, else the usual one of the
 /// GPU.
 std::optional<hw_models::NodeSpec> node_of(const MeasuredRun& run, const SoftwareStack& stack, const Catalog& catalog) {
@@ -323,7 +329,7 @@ std::optional<hw_models::ClusterSpec> cluster_of(const MeasuredRun& run, const S
   if (!node) return std::nullopt;
   hw_models::ClusterSpec cluster;
   cluster.node = *node;
-  cluster.node.gpu = run.gpu;
+  cluster.node.gpu = gpu_of(run);
   // Fewer GPUs than a node has: the rest of the node is idle.
   if (run.gpus < cluster.node.gpus) {
     cluster.node.gpus = static_cast<int>(run.gpus);
@@ -369,7 +375,7 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   scenario.software = catalog.software(stack.value_or("generic")).value();
   bool known_network = true;
   const auto cluster = cluster_of(run, scenario.software, catalog, known_network);
-  const auto gpu = catalog.gpu(run.gpu);
+  const auto gpu = catalog.gpu(gpu_of(run));
   if (!cluster || !gpu) return Skipped{"GPU not in the catalogue"};
   if (const auto defect = cluster_defect(*cluster)) return Skipped{"cluster: " + *defect};
   scenario.cluster = *cluster;
@@ -392,6 +398,8 @@ std::variant<RunScenario, Skipped> scenario_of(const MeasuredRun& run, const Cat
   }
   // LLM Foundry's tables say in which format gradients are reduced.
   if (run.flags.find("mp_mode=PURE") != std::string::npos) implementation.gradient = DType::kBf16;
+  // torchtitan's asynchronous tensor parallelism.
+  if (run.software == "torchtitan" && run.overlap_tensor) implementation.overlap_weight_gradient = *run.overlap_tensor;
   if (run.overlap_data) implementation.overlap_gradient_reduce = *run.overlap_data;
   scenario.model = model_of(run);
   if (!set_attention(run, catalog, scenario.model)) return Skipped{"latent attention"};

@@ -107,6 +107,8 @@ std::string attention_text(hw_models::AttentionKernel kernel) {
       return "flash";
     case hw_models::AttentionKernel::kFlash2:
       return "flash-2";
+    case hw_models::AttentionKernel::kFlash1:
+      return "flash-1";
     case hw_models::AttentionKernel::kUnfused:
       break;
   }

@@ -23,8 +23,10 @@ constexpr double kMaximumBucket = 1e13;        // parameters
 constexpr double kMaximumVocabularyMultiple = 1e6;
 constexpr double kMostWideLayers = 1000;
 
-const std::vector<std::pair<std::string, AttentionKernel>> kAttentionWords{
-    {"flash", AttentionKernel::kFlash}, {"flash-2", AttentionKernel::kFlash2}, {"unfused", AttentionKernel::kUnfused}};
+const std::vector<std::pair<std::string, AttentionKernel>> kAttentionWords{{"flash", AttentionKernel::kFlash},
+                                                                           {"flash-2", AttentionKernel::kFlash2},
+                                                                           {"flash-1", AttentionKernel::kFlash1},
+                                                                           {"unfused", AttentionKernel::kUnfused}};
 /// Formats a framework stores tensors in; tf32 exists in registers only.
 const std::vector<std::pair<std::string, DType>> kStorageWords{
     {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}, {"fp8", DType::kFp8}};
@@ -53,6 +55,8 @@ constexpr Switch kSwitches[] = {
     {"copies_keys_and_values", &Implementation::copies_keys_and_values},
     {"fused_elementwise", &Implementation::fused_elementwise},
     {"fused_gate", &Implementation::fused_gate},
+    {"composed_passes", &Implementation::composed_passes},
+    {"unpads_attention", &Implementation::unpads_attention},
     {"packed_attention", &Implementation::packed_attention},
     {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
     {"persistent_gathers", &Implementation::persistent_gathers},

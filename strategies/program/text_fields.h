@@ -38,7 +38,7 @@ inline constexpr int kCount<Variant> = 4;
 template <>
 inline constexpr int kCount<hw_models::DType> = static_cast<int>(hw_models::kDTypes.size());
 template <>
-inline constexpr int kCount<hw_models::AttentionKernel> = 3;
+inline constexpr int kCount<hw_models::AttentionKernel> = 4;
 template <>
 inline constexpr int kCount<hw_models::NormKind> = 2;
 template <>
@@ -56,7 +56,7 @@ std::string_view word(E value) {
   } else if constexpr (std::is_same_v<E, hw_models::DType>) {
     return hw_models::kDTypes.at(index).name;
   } else if constexpr (std::is_same_v<E, hw_models::AttentionKernel>) {
-    return std::array{"flash", "flash-2", "unfused"}.at(index);
+    return std::array{"flash", "flash-2", "unfused", "flash-1"}.at(index);
   } else if constexpr (std::is_same_v<E, hw_models::NormKind>) {
     return std::array{"layer-norm", "rms-norm"}.at(index);
   } else if constexpr (std::is_same_v<E, hw_models::ElementwiseKind>) {

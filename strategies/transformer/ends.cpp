@@ -117,6 +117,7 @@ void write_head_forward(BlockWriter& writer, const Stage& stage, const Head& hea
   writer.at(head.layer, Phase::kForward);
   writer.compute(stream_norm(stage, false), "final-norm", {head.input, stage.parameters.find(head.norm).weight},
                  {head.normed});
+  write_composed_norm(writer, stage, head.normed, s.tokens_between * s.hidden, false);
   const Moved gathered = gather_stream(writer, stage, head.normed, stage.column_gathers);
   gathered.await(writer);
   const hw_models::Matmul kernel{.m = s.tokens,
@@ -126,7 +127,11 @@ void write_head_forward(BlockWriter& writer, const Stage& stage, const Head& hea
                                  .output = s.activation,
                                  .transpose_b = true};
   const BufferId logits = writer.temporary("logits", s.tokens * s.vocabulary * s.activation_bytes);
-  writer.compute(kernel, "lm-head", {gathered.buffer, head_weight(stage).weight}, {logits});
+  BlockWriter::Buffers reads{gathered.buffer, head_weight(stage).weight};
+  if (head.layer < 0 && stage.parameters.contains("head.bias")) {
+    reads.push_back(stage.parameters.find("head.bias").weight);
+  }
+  writer.compute(kernel, "lm-head", std::move(reads), {logits});
   free_gathered(writer, gathered.buffer, head.normed);
   const bool fused = stage.implementation.fused_cross_entropy;
   if (fused) {
@@ -163,7 +168,7 @@ BufferId write_head_backward(BlockWriter& writer, const Stage& stage, const Head
   const bool own = head.layer < 0, last_use = own && weight.name != "embedding.weight";
   GradientBuckets none = buckets.unreported();
   const bool has_bias = own && stage.parameters.contains("head.bias");
-  if (has_bias && stage.plan.shards_gradients()) {
+  if (has_bias) {
     write_bias_gradient(writer, stage, stage.parameters.find("head.bias"), "lm-head", logits, s.vocabulary);
   }
   const bool begun = !stage.predictions.empty() && head.layer != stage.predictions.back().head.layer;
@@ -181,6 +186,7 @@ BufferId write_head_backward(BlockWriter& writer, const Stage& stage, const Head
   const Parameter& norm = stage.parameters.find(head.norm);
   writer.compute(stream_norm(stage, true), "final-norm-backward", {head.input, normed, norm.weight},
                  {gradient, norm.gradient});
+  write_composed_norm(writer, stage, gradient, s.tokens_between * s.hidden, true);
   writer.free(normed);
   writer.free(head.input);
   buckets.ready(norm);

@@ -158,7 +158,7 @@ class LayerBackward {
   void position_and_query_norm(BufferId qkv) {
     const std::int64_t rotated = s_.tokens * (s_.query + s_.kv_heads * s_.head_dim);
     if (stage_.model.position == PositionKind::kRotary) {
-      w_.compute(rotary_kernel(s_, true), "rotary-backward", {qkv}, {qkv});
+      w_.compute(rotary_kernel(stage_, true), "rotary-backward", {qkv}, {qkv});
     }
     if (has("attention.query_key_norm")) {
       const Parameter& norm = parameter("attention.query_key_norm");
@@ -174,6 +174,7 @@ class LayerBackward {
     const Parameter& norm = parameter(part);
     w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, true, s_.activation},
                std::string(part) + "-backward", {input, normed_gradient, norm.weight}, {sum, norm.gradient});
+    write_composed_norm(w_, stage_, sum, s_.tokens_between * s_.hidden, true);
     w_.free(normed_gradient);
     w_.free(input);
     if (completes) buckets_.ready(norm);

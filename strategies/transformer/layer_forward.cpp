@@ -38,6 +38,7 @@ class LayerForward {
   void norm(BufferId input, const char* part, BufferId output) {
     w_.compute(hw_models::Norm{s_.tokens_between, s_.hidden, stage_.model.norm, false, s_.activation}, part,
                {input, parameter(part).weight}, {output});
+    write_composed_norm(w_, stage_, output, s_.tokens_between * s_.hidden, false);
   }
 
   /// `label` names the operation; {input, weight, bias if it is added here} -> {output}
@@ -102,7 +103,7 @@ class LayerForward {
                  "query-key-norm", {b_.qkv, parameter("attention.query_key_norm").weight}, {b_.qkv});
     }
     if (stage_.model.position == PositionKind::kRotary) {
-      w_.compute(rotary_kernel(s_, false), "rotary", {b_.qkv}, {b_.qkv});
+      w_.compute(rotary_kernel(stage_, false), "rotary", {b_.qkv}, {b_.qkv});
     }
   }
 

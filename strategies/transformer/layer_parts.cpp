@@ -11,6 +11,8 @@ namespace {
 using hw_models::Elementwise;
 using hw_models::ElementwiseKind;
 
+constexpr std::int64_t kFp32Bytes = 4;
+
 /// Batched products want heads outermost, the projections want them side by side: unfused attention copies between the
 /// two layouts. Flash kernels take both, and so do products over rows with a stride (packed_attention).
 void write_layout_copy(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t columns) {
@@ -20,6 +22,32 @@ void write_layout_copy(BlockWriter& writer, const Stage& stage, BufferId buffer,
   const std::int64_t bytes = elements * stage.shapes.activation_bytes;
   writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, false}, "attention-layout", {buffer},
                  {buffer});
+}
+
+/// Flash attention on a packed batch (flash_attn.bert_padding): q, k and v are gathered by the indices of their tokens,
+/// the context is scattered into zeros; in the backward pass the reverse.
+void write_row_gather(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t columns, bool backward) {
+  if (!stage.implementation.unpads_attention) return;
+  const std::int64_t elements = stage.shapes.tokens * columns;
+  const std::int64_t bytes = elements * stage.shapes.activation_bytes;
+  writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, backward}, "unpad", {buffer}, {buffer});
+}
+
+void write_row_scatter(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t columns, bool backward) {
+  if (!stage.implementation.unpads_attention) return;
+  const std::int64_t elements = stage.shapes.tokens * columns;
+  const std::int64_t bytes = elements * stage.shapes.activation_bytes;
+  writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, 2 * bytes, backward}, "pad", {buffer}, {buffer});
+}
+
+/// Bytes that a stack which keeps keys and values apart copies around the rotation, read or written, of a bytes an
+/// element: forward the projection cut into heads (q + 2 kv), keys joined with values (2 kv) and put beside them (2
+/// kv); backward their gradients joined (2 kv) and put into the projection's (q + 2 kv).
+std::int64_t copied_bytes(const Stage& stage, bool backward) {
+  if (!stage.implementation.copies_keys_and_values) return 0;
+  const Shapes& s = stage.shapes;
+  const std::int64_t pair = 2 * s.kv_heads * s.head_dim;
+  return s.tokens * (s.qkv + (backward ? 1 : 2) * pair) * s.activation_bytes;
 }
 
 ElementwiseKind activation_kind(const ModelSpec& model) {
@@ -261,7 +289,9 @@ hw_models::Attention attention_kernel(const Stage& stage, bool backward, std::in
 void write_attention_forward(BlockWriter& writer, const Stage& stage, int layer) {
   if (stage.plan.context > 1) return write_context_attention(writer, stage, layer);
   const LayerBuffers& b = stage.layers.at(layer);
+  write_row_gather(writer, stage, b.qkv, stage.shapes.qkv, false);
   writer.compute(attention_kernel(stage, false, stage.window(layer)), "attention", {b.qkv}, {b.context, b.softmax});
+  write_row_scatter(writer, stage, b.context, stage.shapes.attended, false);
   write_layout_copy(writer, stage, b.context, stage.shapes.attended);
 }
 
@@ -283,14 +313,27 @@ void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer
   }
   const LayerBuffers& b = stage.layers.at(layer);
   write_layout_copy(writer, stage, output_gradient, stage.shapes.attended);
+  write_row_gather(writer, stage, output_gradient, stage.shapes.attended, true);
   writer.compute(attention_kernel(stage, true, stage.window(layer)), "attention-backward",
                  {b.qkv, b.context, b.softmax, output_gradient}, {qkv_gradient});
+  write_row_scatter(writer, stage, qkv_gradient, stage.shapes.qkv, true);
+  if (stage.implementation.unpads_attention) {  // the three gradients, joined
+    const std::int64_t elements = stage.shapes.tokens * stage.shapes.qkv;
+    const std::int64_t bytes = elements * stage.shapes.activation_bytes;
+    writer.compute(Elementwise{ElementwiseKind::kCopy, elements, bytes, bytes, true}, "join-gradients", {qkv_gradient},
+                   {qkv_gradient});
+  }
   write_layout_copy(writer, stage, qkv_gradient, stage.shapes.qkv);
 }
 
-hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward) {
+/// The chain of eager PyTorch widens, multiplies as complex numbers and narrows: a + 4, 4 + 4, 4 + a bytes an element
+/// of a bytes; one pass reads and writes a each.
+hw_models::Elementwise rotary_kernel(const Stage& stage, bool backward) {
+  const Shapes& shapes = stage.shapes;
   const std::int64_t columns = shapes.query + shapes.kv_heads * shapes.head_dim;
-  const std::int64_t bytes = shapes.tokens * columns * shapes.activation_bytes;
+  const std::int64_t between = stage.implementation.composed_passes ? 2 * kFp32Bytes : 0;
+  const std::int64_t bytes =
+      shapes.tokens * columns * (shapes.activation_bytes + between) + copied_bytes(stage, backward);
   Elementwise kernel{ElementwiseKind::kRotary, shapes.tokens * columns, bytes, bytes, backward};
   kernel.columns = columns;
   kernel.head_dim = shapes.head_dim;
@@ -298,6 +341,19 @@ hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward) {
 }
 
 MlpSize mlp_size(const Shapes& shapes) { return {shapes.tokens, shapes.ffn, shapes.up}; }
+
+/// Of a bytes an element, beyond the one pass of a norm (2 a forward, 5 a backward):
+///   forward   widen a + 4; square 8; mean 4; scale 8; narrow 4 + a; gain 2 a                       4 a + 28
+///   backward  gain 2 a, and its own gradient 4 a; widen a + 4; of the scale 8 and 12 + 4; of the square 24; sum 12;
+///             narrow 4 + a                                                                          8 a + 68
+void write_composed_norm(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t elements,
+                         bool backward) {
+  if (!stage.implementation.composed_passes || stage.model.norm != hw_models::NormKind::kRmsNorm) return;
+  const std::int64_t a = stage.shapes.activation_bytes;
+  const std::int64_t bytes = elements * (backward ? 3 * a + 17 * kFp32Bytes : 2 * a + 7 * kFp32Bytes);
+  writer.compute(Elementwise{ElementwiseKind::kCast, elements, bytes / 2, bytes - bytes / 2, backward}, "norm-passes",
+                 {buffer}, {buffer});
+}
 
 void write_activation_forward(BlockWriter& writer, const Stage& stage, const MlpSize& size, BufferId up,
                               std::optional<BufferId> bias, BufferId activated) {

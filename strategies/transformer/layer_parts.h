@@ -84,7 +84,10 @@ void write_attention_backward(BlockWriter& writer, const Stage& stage, int layer
                               BufferId qkv_gradient);
 
 /// Rotation of the queries and keys in the packed projection, in place.
-hw_models::Elementwise rotary_kernel(const Shapes& shapes, bool backward);
+hw_models::Elementwise rotary_kernel(const Stage& stage, bool backward);
+/// What a stack with composed passes moves beyond a norm's one kernel; nothing otherwise.
+void write_composed_norm(BlockWriter& writer, const Stage& stage, BufferId buffer, std::int64_t elements,
+                         bool backward);
 
 /// Of an MLP on this rank: rows, columns of `activated` and of `up`.
 struct MlpSize {

@@ -397,6 +397,25 @@ TEST(RunScenario, EmbeddingAndLossCountAsLayersWhereTheSplitNeedsIt) {
   EXPECT_TRUE(counted({{"flags", "first and last stage hold one layer fewer"}}));
 }
 
+// What torchtitan calls asynchronous tensor parallelism; the word means something else elsewhere.
+TEST(RunScenario, AsynchronousTensorParallelismOfTorchtitan) {
+  const auto beside = [](const Cells& changes) {
+    return made(changes).scenario.software.implementation.overlap_weight_gradient;
+  };
+  EXPECT_FALSE(beside({{"software", "torchtitan"}}));
+  EXPECT_FALSE(beside({{"software", "torchtitan"}, {"overlap_tp", "0"}}));
+  EXPECT_TRUE(beside({{"software", "torchtitan"}, {"overlap_tp", "1"}}));
+  EXPECT_EQ(beside({{"overlap_tp", "0"}}), beside({{"overlap_tp", "1"}}));
+}
+
+TEST(RunScenario, MachineWithAPublishedProfileHasAGpuOfItsOwn) {
+  const Cells b200{{"gpu", "b200-sxm"}};
+  EXPECT_EQ(made(b200).scenario.gpu.name, "b200-sxm");
+  EXPECT_EQ(made({{"gpu", "b200-sxm"}, {"source", "MooreThreads/SimuMax@1 runs.csv"}}).scenario.gpu.name,
+            "b200-sxm-simumax");
+  EXPECT_EQ(made({{"source", "MooreThreads/SimuMax@1 runs.csv"}}).scenario.gpu.name, made({}).scenario.gpu.name);
+}
+
 TEST(RunScenario, UnknownRecomputeIsPredictedWithoutAndSaid) {
   const RunScenario run = made({{"recompute", ""}});
   EXPECT_TRUE(run.recompute_unknown);

@@ -71,6 +71,8 @@ TEST(LoadSoftware, EverySwitchTurnsItsOwnField) {
       {"dropout", &Implementation::dropout},
       {"fused_cross_entropy", &Implementation::fused_cross_entropy},
       {"fused_elementwise", &Implementation::fused_elementwise},
+      {"composed_passes", &Implementation::composed_passes},
+      {"unpads_attention", &Implementation::unpads_attention},
       {"fused_gradient_accumulation", &Implementation::fused_gradient_accumulation},
       {"half_gradients_until_end", &Implementation::half_gradients_until_end},
       {"casts_products", &Implementation::casts_products},
