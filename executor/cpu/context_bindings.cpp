@@ -220,7 +220,8 @@ bool fits_gradient_sum(const Operation& operation) { return is_sum(operation, "a
 /// log-sums, packed}
 void run_sum(const Call& call) {
   const auto& k = call.kernel<Elementwise>();
-  const std::int64_t rows = k.elements / k.columns, heads = k.columns / k.head_dim;
+  const std::int64_t rows = k.elements / k.columns;
+  const std::int64_t heads = static_cast<std::int64_t>(call.writes[1].size()) / rows;
   float *context = call.write(0, k.elements), *log_sums = call.write(1, rows * heads);
   const float* first = call.read(0, k.elements + rows * heads);
   std::copy_n(first, k.elements, context);
@@ -228,7 +229,7 @@ void run_sum(const Call& call) {
   const auto parts = static_cast<std::size_t>(k.bytes_written / (k.elements * std::int64_t{sizeof(float)}));
   for (std::size_t i = 1; i < parts; ++i) {
     const float* part = call.read(i, k.elements + rows * heads);
-    call.state.kernels.attention_merge(rows, heads, k.head_dim, part, part + k.elements, context, log_sums);
+    call.state.kernels.attention_merge(rows, heads, k.columns / heads, part, part + k.elements, context, log_sums);
   }
   if (call.writes.size() < 3) return;
   PackedRows(call.state, call.writes[2]).put_keys_and_values(call.reads[call.reads.size() - 2].data());

@@ -77,8 +77,7 @@ class RingForward {
       reads.insert(reads.end(), {keys_.back(), b_.qkv});
       writes.push_back(b_.qkv);
     }
-    w_.compute(Elementwise{ElementwiseKind::kAdd, elements, (2 * parts - 1) * bytes, parts * bytes, false, s_.attended,
-                           s_.attended / s_.heads},
+    w_.compute(Elementwise{ElementwiseKind::kAdd, elements, (2 * parts - 1) * bytes, parts * bytes, false, s_.attended},
                "attention-sum", std::move(reads), std::move(writes));
   }
 
