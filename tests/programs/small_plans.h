@@ -23,8 +23,8 @@ strategies::ModelSpec small_latent();
 /// 16 sequences of 32 tokens.
 strategies::TrainingSpec small_training();
 
-/// Data x tensor x pipeline x context up to 8 ranks, every schedule, recomputation, ZeRO stage, sequence parallelism, and the
-/// switches of the implementation.
+/// Data x tensor x pipeline x context up to 8 ranks, every schedule, recomputation, ZeRO stage, sequence parallelism,
+/// and the switches of the implementation.
 std::vector<SmallPlan> small_plans();
 
 }  // namespace tests

@@ -51,6 +51,7 @@ constexpr std::string_view kUnmirrored[] = {"tests/repo/",
                                             "tests/bench/",
                                             "tests/scenarios/cli/",
                                             "tests/executor/whole_model_test.cpp",
+                                            "tests/sim/expert_imbalance_test.cpp",
                                             "tests/sim/schedule_oracles_test.cpp",
                                             "tests/scenarios/examples_test.cpp",
                                             "tests/scenarios/wire_bytes_test.cpp"};

@@ -54,7 +54,8 @@ const std::vector<Case>& cases() {
          p.context = 2, i.attention = hw_models::AttentionKernel::kUnfused;
        },
        "plan.context: context parallelism puts the outputs of kernels together by their log-sum-exps, which "
-       "'megatron-core' with unfused attention does not have (use 'context: 1' or software with 'context_attention: flash')\n"},
+       "'megatron-core' with unfused attention does not have (use 'context: 1' or software with 'context_attention: "
+       "flash')\n"},
       {"useless exchange",
        [](TrainingSpec&, PlanSpec& p, Implementation&) { p.context_exchange = ContextExchange::kRing; },
        "warning plan.context_exchange: an exchange does nothing with 'context: 1' ()\n"}};

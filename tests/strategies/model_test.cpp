@@ -168,7 +168,8 @@ ModelSpec deepseek_v3() {
   return model;
 }
 
-// Published: 671 B, 685 B with the module for the second token and its copies of embedding and head. Attention of a layer: 187,107,328, from the tensors of the published checkpoint.
+// Published: 671 B, 685 B with the module for the second token and its copies of embedding and head. Attention of a
+// layer: 187,107,328, from the tensors of the published checkpoint.
 TEST(ModelParameters, DeepSeekV3AsPublished) {
   const ModelSpec model = deepseek_v3();
   const ParameterCount count = count_parameters(model);

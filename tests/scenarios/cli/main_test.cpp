@@ -159,7 +159,7 @@ TEST(CommandLine, StandardInputIsTheFile) {
 
 /// A value of every short word that this scenario can take.
 const std::map<std::string, std::string> kWordValues{
-    {"tp", "4"},  {"pp", "2"},   {"dp", "16"},   {"cp", "1"},        {"ep", "1"},    {"vpp", "1"},
+    {"tp", "4"},  {"pp", "2"},   {"dp", "16"},   {"cp", "1"},        {"ep", "1"},    {"etp", "1"},       {"vpp", "1"},
     {"mbs", "2"}, {"gbs", "16"}, {"gpus", "16"}, {"seq-len", "512"}, {"nodes", "4"}, {"gpu", "h200-sxm"}};
 const char* const kSmall =
     "model: llama2-7b\n"

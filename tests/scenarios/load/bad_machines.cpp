@@ -220,6 +220,16 @@ plan: {tensor: 8}
     2 | training: {sequence_length: 4096, global_batch: 64, precision: fp8}
       |                                                                ^ use fp32, tf32, bf16, fp16
 )"},
+    {"NoDegreeAloneMendsIt",
+     R"(model: llama3-8b
+training: {sequence_length: 4096, global_batch: 64}
+cluster: {node: dgx-h100, nodes: 33}
+plan: {tensor: 16, pipeline: 16}
+)",
+     R"(scenario.yaml:4:16: error: tensor 16 x pipeline 16 = 256 does not divide the cluster's 264 GPUs
+    4 | plan: {tensor: 16, pipeline: 16}
+      |                ^ use tensor 8 x pipeline 11
+)"},
 };
 // clang-format on
 

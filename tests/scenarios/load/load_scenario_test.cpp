@@ -347,7 +347,7 @@ TEST(DocumentationTest, EveryKeyIsDocumentedAndEveryDocumentedKeyIsKnown) {
     if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
   }
   // Every map is there, so that every reader asks for its keys; the values do not matter.
-  const std::string text = R"(model: {biases: {}, latent: {}, experts: {}}
+  const std::string text = R"(model: {biases: {}, latent: {}, experts: {}, attention_window: {}}
 training: {input: {}, routing: {}}
 cluster: {node: {base: dgx-h100}, gpu: {memory: 80 GiB}, fabric: {routing: {}}, price: {}}
 plan: {layers_per_stage: {}}

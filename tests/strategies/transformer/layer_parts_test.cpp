@@ -24,7 +24,8 @@ std::map<std::string, std::int64_t> passes(const ModelSpec& model, const Impleme
       if (kernel == nullptr || operation.origin.layer != 0) continue;
       const auto* pass = std::get_if<hw_models::Elementwise>(&kernel->kernel);
       if (pass == nullptr) continue;
-      const std::string name = operation.origin.label + (pass->backward ? "-backward" : "");
+      std::string name = operation.origin.label;
+      if (pass->backward && !name.ends_with("-backward")) name += "-backward";
       here[name] += pass->bytes_read + pass->bytes_written;
     }
     for (const auto& [name, sum] : here) bytes[name] = sum;  // blocks of one kind move the same
