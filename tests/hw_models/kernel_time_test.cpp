@@ -291,7 +291,8 @@ TEST(AttentionTime, FirstFlashKernelReachesItsPublishedRates) {
     first.kernel = AttentionKernel::kFlash1;
     Attention second = first;
     second.kernel = AttentionKernel::kFlash2;
-    EXPECT_NEAR(rate_over_peak(first, a100()), backward ? 0.30 : 0.40, backward ? 0.05 : 0.10);
+    EXPECT_GE(rate_over_peak(first, a100()), backward ? 0.25 : 0.30);
+    EXPECT_LE(rate_over_peak(first, a100()), backward ? 0.35 : 0.50);
     EXPECT_NEAR(rate_over_peak(first, h100()) / rate_over_peak(second, h100()),
                 rate_over_peak(first, a100()) / rate_over_peak(second, a100()), 0.005);
   }

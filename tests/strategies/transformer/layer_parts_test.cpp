@@ -16,7 +16,6 @@ std::map<std::string, std::int64_t> passes(const ModelSpec& model, const Impleme
   plan.micro_batch = 2;
   const Program program = build_program(model, tests::small_training(), plan, implementation);
   std::map<std::string, std::int64_t> bytes;
-  std::map<std::string, int> blocks;  // a microbatch calls one forward and one backward block
   for (const Block& block : program.roles.front().blocks) {
     std::map<std::string, std::int64_t> here;
     for (const Operation& operation : block.operations) {
@@ -24,8 +23,8 @@ std::map<std::string, std::int64_t> passes(const ModelSpec& model, const Impleme
       if (kernel == nullptr || operation.origin.layer != 0) continue;
       const auto* pass = std::get_if<hw_models::Elementwise>(&kernel->kernel);
       if (pass == nullptr) continue;
-      std::string name = operation.origin.label;
-      if (pass->backward && !name.ends_with("-backward")) name += "-backward";
+      const std::string& label = operation.origin.label;
+      const std::string name = pass->backward && !label.ends_with("-backward") ? label + "-backward" : label;
       here[name] += pass->bytes_read + pass->bytes_written;
     }
     for (const auto& [name, sum] : here) bytes[name] = sum;  // blocks of one kind move the same
