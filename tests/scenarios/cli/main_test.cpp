@@ -175,6 +175,7 @@ TEST(CommandLine, ShortWordsAreKeys) {
     // `gpus` stands instead of `nodes`, which the file has.
     std::string text = kSmall;
     if (word.word == "gpus") text.erase(text.find(", nodes: 2"), 10);
+    if (word.word == "etp") text.replace(text.find("llama2-7b"), 9, "mixtral-8x7b");
     const RunResult by_word = run_binary({"simulate", "-", "--" + std::string(word.word), value}, text);
     const RunResult by_key = run_binary({"simulate", "-", "--set", std::string(word.key) + "=" + value}, text);
     const RunResult by_word_as_key = run_binary({"simulate", "-", "--set", std::string(word.word) + "=" + value}, text);
