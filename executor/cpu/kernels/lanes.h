@@ -92,7 +92,7 @@ template <class Choose>
 }
 /// Minus infinity of no elements.
 [[gnu::always_inline]] inline Scalar maximum_of(std::int64_t elements, const Scalar* x) {
-  const Scalar lowest = -__builtin_inff();
+  const Scalar lowest = -Scalar(__builtin_inff());
   Lanes maxima = fill(lowest);
   for_parts(elements, [&](auto part, std::int64_t i) { maxima = larger(part.load(x + i, lowest), maxima); });
   return largest(maxima);
