@@ -23,7 +23,7 @@ using tests::matmul_flops;
 
 // hidden 64, 8 heads of 8 + 4 (values 6), latents of 24 and 16; 32 tokens a microbatch; bf16.
 constexpr std::int64_t kTokens = 32, kHidden = 64, kHeads = 8, kQueryRank = 24, kRank = 16, kRope = 4;
-constexpr std::int64_t kQuery = kHeads * 12, kUp = kHeads * 14, kValues = kHeads * 6, kPacked = 2 * kQuery + kValues;
+constexpr std::int64_t kQuery = kHeads * 12, kValues = kHeads * 6, kPacked = 2 * kQuery + kValues;
 
 ModelSpec latent_model() {
   ModelSpec model = tests::small_latent();
