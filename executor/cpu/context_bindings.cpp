@@ -97,13 +97,15 @@ void attend_backward(const Call& call, const Piece& piece, const Operands& o, co
 
 void clear(std::span<float> values) { std::ranges::fill(values, 0.0F); }
 
-const Attention* blockwise(const Operation& operation, bool backward, std::string_view label) {
+// What labels begin with.
+constexpr std::string_view kHeads = "attention-heads", kRing = "attention-ring-", kGathered = "attention-gathered-";
+
+template <const std::string_view& label, bool backward>
+bool fits(const Operation& operation) {
   const auto* k = kernel_of<Attention>(operation);
-  const bool fits = k != nullptr && k->backward == backward && k->kernel != hw_models::AttentionKernel::kUnfused &&
-                    k->dtype == DType::kFp32 && !k->dropout && k->head_dim == k->value_dim;
-  return fits && operation.origin.label.starts_with(label) && operation.origin.label.ends_with("-backward") == backward
-             ? k
-             : nullptr;
+  return k != nullptr && k->backward == backward && k->kernel != hw_models::AttentionKernel::kUnfused &&
+         k->dtype == DType::kFp32 && !k->dropout && k->head_dim == k->value_dim &&
+         operation.origin.label.starts_with(label) && operation.origin.label.ends_with("-backward") == backward;
 }
 
 /// The number behind `prefix`.
@@ -115,11 +117,6 @@ int number_of(const Call& call, std::string_view prefix) {
 }
 
 // ---- Whole sequences of some heads --------------------------------------------------------------------------------
-
-template <bool backward>
-bool fits_heads(const Operation& operation) {
-  return blockwise(operation, backward, "attention-heads") != nullptr;
-}
 
 Piece whole_sequence(const Attention& k, std::int64_t sequence) {
   const std::int64_t first = sequence * k.query_length;
@@ -150,13 +147,6 @@ void run_heads_backward(const Call& call) {
 }
 
 // ---- Ring -----------------------------------------------------------------------------------------------------
-
-constexpr std::string_view kRing = "attention-ring-";
-
-template <bool backward>
-bool fits_ring(const Operation& operation) {
-  return blockwise(operation, backward, kRing) != nullptr;
-}
 
 /// body(piece) for all pieces of this rank's queries, with keys that another rank holds or itself.
 template <class Body>
@@ -257,13 +247,6 @@ void run_gradient_sum(const Call& call) {
 
 // ---- Gathered keys --------------------------------------------------------------------------------------------
 
-constexpr std::string_view kGathered = "attention-gathered-";
-
-template <bool backward>
-bool fits_gathered(const Operation& operation) {
-  return blockwise(operation, backward, kGathered) != nullptr;
-}
-
 /// body(piece): of every sequence the piece that the operation is about, with all keys up to its end.
 template <class Body>
 void for_gathered_pieces(const Call& call, Body&& body) {
@@ -305,12 +288,12 @@ void run_gathered_backward(const Call& call) {
 }
 
 constexpr std::array<Binding, 8> kBindings{{
-    {"attention, by blocks", "attention-heads", fits_heads<false>, run_heads},
-    {"attention, by blocks", "attention-heads-backward", fits_heads<true>, run_heads_backward},
-    {"attention, by blocks", "attention-ring-*", fits_ring<false>, run_ring},
-    {"attention, by blocks", "attention-ring-*-backward", fits_ring<true>, run_ring_backward},
-    {"attention, by blocks", "attention-gathered-*", fits_gathered<false>, run_gathered},
-    {"attention, by blocks", "attention-gathered-*-backward", fits_gathered<true>, run_gathered_backward},
+    {"attention, by blocks", "attention-heads", fits<kHeads, false>, run_heads},
+    {"attention, by blocks", "attention-heads-backward", fits<kHeads, true>, run_heads_backward},
+    {"attention, by blocks", "attention-ring-*", fits<kRing, false>, run_ring},
+    {"attention, by blocks", "attention-ring-*-backward", fits<kRing, true>, run_ring_backward},
+    {"attention, by blocks", "attention-gathered-*", fits<kGathered, false>, run_gathered},
+    {"attention, by blocks", "attention-gathered-*-backward", fits<kGathered, true>, run_gathered_backward},
     {"elementwise add", "attention-sum", fits_sum, run_sum},
     {"elementwise add", "attention-gradient-sum", fits_gradient_sum, run_gradient_sum},
 }};
